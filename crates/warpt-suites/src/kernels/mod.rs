@@ -5,5 +5,6 @@
 pub mod amx;
 pub mod buffer;
 pub mod clock;
+pub mod gemm;
 pub mod peak;
 pub mod workers;
