@@ -1,4 +1,5 @@
-//! Captured trees for tests: a temporary directory filled from path and content pairs, removed when dropped.
+//! Captured trees for tests: a temporary directory filled from path and content pairs, removed when dropped. It is
+//! kept in memory where that is possible, because the property tests write thousands of small files.
 
 use crate::source::SystemRoot;
 use tempfile::TempDir;
@@ -11,7 +12,7 @@ pub(crate) struct Captured {
 
 impl Captured {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let root = SystemRoot::at(directory.path());
         let captured = Self { directory, root };
         for (path, content) in files {

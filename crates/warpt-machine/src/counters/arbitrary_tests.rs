@@ -91,7 +91,7 @@ fn in_percent(value: Option<f64>) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn no_content_of_any_file_breaks_a_reader(

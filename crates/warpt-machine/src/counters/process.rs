@@ -30,11 +30,15 @@ impl ProcessTimes {
         Self::parse(&String::from_utf8_lossy(&bytes))
     }
 
-    /// All processes now, at most a few thousand of them.
-    pub fn read_all(root: &SystemRoot) -> Vec<Self> {
+    /// All processes now, at most a few thousand of them, and whether there were more.
+    pub fn read_all(root: &SystemRoot) -> (Vec<Self>, bool) {
         let names = root.names("/proc").unwrap_or_default();
-        let ids = names.iter().filter_map(|name| name.parse().ok());
-        ids.take(MAX_PROCESSES).filter_map(|id| Self::read(root, id)).collect()
+        let mut ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        let more = ids.len() > MAX_PROCESSES;
+        // The newest processes are the likeliest to be busy ones.
+        ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
+        ids.truncate(MAX_PROCESSES);
+        (ids.into_iter().filter_map(|id| Self::read(root, id)).collect(), more)
     }
 
     fn parse(text: &str) -> Option<Self> {

@@ -1,7 +1,8 @@
 //! Marketing names and identifiers of AMD devices from `libamd_smi`, loaded at run time. Only calls whose C
 //! signature has stayed the same in every release are used; the one struct among them is received in a buffer
 //! far larger than any release's, and only its first member, the name, is looked at. The library is shut down
-//! and unloaded before the names are returned.
+//! before the names are returned, but stays loaded: vendor libraries may leave threads behind that unloading
+//! would pull the code from under.
 #![allow(unsafe_code)]
 
 use super::{MAX_DEVICES, clean};
@@ -56,6 +57,7 @@ pub(super) fn names(library: &Path) -> Result<Vec<Names>, Reason> {
     let names = read(&loaded);
     // SAFETY: started above; no handle is used afterwards.
     unsafe { shut_down() };
+    std::mem::forget(loaded);
     names
 }
 

@@ -73,8 +73,8 @@ fn nvml(directory: &Path, devices: &str) -> Option<GpuLibraries> {
 
 #[test]
 fn nvml_devices_are_described_and_sampled_and_their_texts_cleaned() {
-    let tree = Captured::new(&[]);
-    let Some(libraries) = nvml(tree.path(), "3") else { return };
+    let (tree, directory) = (Captured::new(&[]), tempfile::tempdir().unwrap());
+    let Some(libraries) = nvml(directory.path(), "3") else { return };
     let gpus = Gpus::open_with(&tree.root, &libraries);
     assert_eq!(gpus.count(), 3, "{:?}", gpus.absent());
     let facts = gpus.describe();
@@ -105,10 +105,10 @@ fn nvml_devices_are_described_and_sampled_and_their_texts_cleaned() {
 
 #[test]
 fn a_library_that_shows_absurdly_many_devices_or_none_is_bounded() {
-    let tree = Captured::new(&[]);
-    let Some(many) = nvml(tree.path(), "4000000000u") else { return };
+    let (tree, directory) = (Captured::new(&[]), tempfile::tempdir().unwrap());
+    let Some(many) = nvml(directory.path(), "4000000000u") else { return };
     assert_eq!(Gpus::open_with(&tree.root, &many).count(), MAX_DEVICES);
-    let none = nvml(tree.path(), "0").unwrap();
+    let none = nvml(directory.path(), "0").unwrap();
     assert_eq!(Gpus::open_with(&tree.root, &none).absent()[0], "NVML: the driver shows no device");
 }
 
@@ -158,13 +158,13 @@ int amdsmi_get_gpu_device_uuid(void *device, unsigned *length, char *uuid) {
 
 #[test]
 fn amdsmi_names_devices_within_the_cap_and_unterminated_texts_are_dropped() {
-    let tree = Captured::new(&[]);
-    let Some(library) = compile(tree.path(), "libamd_smi.so", AMDSMI) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let Some(library) = compile(directory.path(), "libamd_smi.so", AMDSMI) else { return };
     let names = amdsmi::names(&library).unwrap();
     assert_eq!(names.len(), MAX_DEVICES);
     assert_eq!(names[2].pci_address, "0000:03:00.0");
     assert_eq!(names[2].market_name.as_deref(), Some("AMD Instinct MI300X"));
     assert_eq!(names[2].uuid, None);
-    let Some(empty) = compile(tree.path(), "libempty.so", "int nothing;") else { return };
+    let Some(empty) = compile(directory.path(), "libempty.so", "int nothing;") else { return };
     assert_eq!(amdsmi::names(&empty).unwrap_err(), "amdsmi: the library has no amdsmi_init");
 }

@@ -105,16 +105,19 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Starts watching.
-    pub fn start(config: MonitorConfig) -> Result<Self, MachineError> {
+    /// Starts watching. What can be watched is found out before this returns, so that differences and totals
+    /// begin here.
+    pub fn start(config: &MonitorConfig) -> Result<Self, MachineError> {
         config.check()?;
         let interval = config.interval;
+        let sampler = config.sampler();
+        let recording = config.recording(&sampler);
         let (stop, stopped) = sync_channel(1);
         let latest = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&latest);
         let thread = std::thread::Builder::new()
             .name("warpt-monitor".into())
-            .spawn(move || watch(&config, &stopped, &shared))
+            .spawn(move || watch(sampler, recording, &stopped, &shared))
             .map_err(MachineError::MonitorThread)?;
         Ok(Self { stop: Some(stop), thread: Some(thread), latest, interval })
     }
@@ -149,12 +152,11 @@ impl Drop for Monitor {
 }
 
 fn watch(
-    config: &MonitorConfig,
+    mut sampler: Sampler,
+    mut recording: Recording,
     stopped: &Receiver<()>,
     latest: &Mutex<Option<MonitorRecord>>,
 ) -> Timeline {
-    let mut sampler = config.sampler();
-    let mut recording = config.recording(&sampler);
     let mut origin = sampler.started();
     let mut due = 1;
     let mut last = origin;
@@ -182,10 +184,14 @@ fn watch(
         }
     }
     let mut timeline = recording.finish(&sampler);
-    // The thread did nothing else, so its whole processor time is the cost, waiting and opening included.
-    let cost = timeline.cost;
-    timeline.cost = sampler::cost(sampler::thread_cpu_time(), cost.wall_seconds, cost.samples);
-    timeline.cost.per_sample_microseconds = cost.per_sample_microseconds;
+    // The thread did nothing else, so its whole processor time is the cost, waiting included.
+    let whole = sampler::cost(
+        sampler::thread_cpu_time(),
+        timeline.cost.wall_seconds,
+        timeline.cost.samples,
+    );
+    timeline.cost.cpu_seconds = whole.cpu_seconds;
+    timeline.cost.cpu_percent = whole.cpu_percent;
     timeline
 }
 

@@ -280,5 +280,6 @@ pub(super) fn cost(cpu_time: Duration, wall_seconds: f64, samples: u64) -> Monit
             0.0
         },
         samples,
+        ..MonitorCost::default()
     }
 }

@@ -141,12 +141,12 @@ fn intervals_that_cannot_be_kept_are_refused() {
     }
     assert_eq!(MonitorConfig::every(0.01).unwrap().interval, MINIMUM_INTERVAL);
     let config = MonitorConfig { interval: Duration::ZERO, ..MonitorConfig::default() };
-    assert!(Monitor::start(config).is_err());
+    assert!(Monitor::start(&config).is_err());
 }
 
 #[test]
 fn the_running_machine_is_watched_and_the_cost_is_stated() {
-    let monitor = Monitor::start(MonitorConfig::every(0.02).unwrap()).unwrap();
+    let monitor = Monitor::start(&MonitorConfig::every(0.02).unwrap()).unwrap();
     std::thread::sleep(Duration::from_millis(150));
     let timeline = monitor.stop();
     assert!(!timeline.records.is_empty());
@@ -173,9 +173,9 @@ fn a_run_shorter_than_its_interval_still_has_a_record_and_a_dropped_monitor_ends
         root: SystemRoot::at(tree.path()),
         ..MonitorConfig::every(3600.0).unwrap()
     };
-    let timeline = Monitor::start(hourly()).unwrap().stop();
+    let timeline = Monitor::start(&hourly()).unwrap().stop();
     assert_eq!(timeline.records.len(), 1);
-    drop(Monitor::start(hourly()).unwrap());
+    drop(Monitor::start(&hourly()).unwrap());
 }
 
 #[test]
@@ -189,4 +189,18 @@ fn a_timeline_survives_a_round_trip() {
     value["later"] = json!({"a": 1});
     let read: Timeline = serde_json::from_value(value.clone()).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), value);
+}
+
+#[test]
+fn the_schema_names_every_field_and_lets_unknown_ones_pass() {
+    let schema = serde_json::to_value(schemars::schema_for!(Timeline)).unwrap();
+    let record = &schema["$defs"]["MonitorRecord"];
+    for field in
+        ["timestamp", "cpu_utilization_percent", "gpu_usage", "steal_percent", "energy_joules"]
+    {
+        assert!(record["properties"][field].is_object(), "{field} in {record}");
+    }
+    assert_eq!(record["required"], json!(["timestamp"]));
+    assert_eq!(record["additionalProperties"], json!(true));
+    assert!(schema["$defs"]["GpuUsage"]["properties"]["temperature_celsius"].is_object());
 }

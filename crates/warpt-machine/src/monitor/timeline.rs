@@ -10,14 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// Monitor files larger than this hold no more than any run writes.
-const MAX_ABSENT: usize = 4096;
-
 /// What monitoring cost the machine it watched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MonitorCost {
-    /// Processor time of the monitoring thread, kernel time included.
+    /// Processor time spent watching, kernel time included; finding out what can be watched is not part of it.
     pub cpu_seconds: f64,
     /// How long monitoring lasted.
     pub wall_seconds: f64,
@@ -27,6 +24,9 @@ pub struct MonitorCost {
     pub per_sample_microseconds: f64,
     /// Samples taken, those later merged included.
     pub samples: u64,
+    /// Fields this version does not know, kept as they were read.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
 }
 
 /// A monitoring run.
@@ -71,12 +71,8 @@ impl Timeline {
 
     /// Sentences a report should show: what is missing, what was merged or missed.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self
-            .absent
-            .iter()
-            .take(MAX_ABSENT)
-            .map(|(field, reason)| format!("{field}: {reason}"))
-            .collect();
+        let mut notes: Vec<String> =
+            self.absent.iter().map(|(field, reason)| format!("{field}: {reason}")).collect();
         if self.halvings > 0 {
             notes.push(format!(
                 "records were merged {} times to bound their number; they are now {} s apart",

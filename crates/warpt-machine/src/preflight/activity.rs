@@ -16,15 +16,16 @@ const MAX_CPUS: usize = 1024;
 pub(super) struct Activity {
     cpu: Result<CpuReading, Reason>,
     processes: HashMap<u32, ProcessTimes>,
+    more_processes: bool,
     throttle_events: Result<u64, Reason>,
 }
 
 impl Activity {
     pub(super) fn read(root: &SystemRoot) -> Self {
         let cpu = CpuReading::read(root);
-        let processes = ProcessTimes::read_all(root);
+        let (processes, more_processes) = ProcessTimes::read_all(root);
         let processes = processes.into_iter().map(|process| (process.id, process)).collect();
-        Self { cpu, processes, throttle_events: throttle_events(root) }
+        Self { cpu, processes, more_processes, throttle_events: throttle_events(root) }
     }
 }
 
@@ -84,6 +85,12 @@ fn busy_processes(
     };
     if after.processes.is_empty() {
         return report.absent.note("other-processes", "/proc shows no process");
+    }
+    if after.more_processes {
+        let seen = after.processes.len();
+        report
+            .absent
+            .note("other-processes", format!("only the newest {seen} processes were watched"));
     }
     // The ticks all CPUs counted say how long one CPU was watched, without a clock.
     let ticks_per_cpu = later.all.since(&earlier.all).total() as f64 / cpus as f64;

@@ -29,7 +29,7 @@ pub enum Severity {
 }
 
 /// One thing that makes measurements here vary or differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Stable name in kebab case.
     pub code: String,
@@ -39,6 +39,9 @@ pub struct Finding {
     pub message: String,
     /// What to do about it.
     pub advice: String,
+    /// Fields this version does not know, kept as they were read.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
 }
 
 /// What to look at and where warnings begin.
@@ -141,6 +144,6 @@ impl Report {
 
     fn add(&mut self, severity: Severity, code: &str, message: String, advice: &str) {
         let (code, advice) = (code.to_owned(), advice.to_owned());
-        self.findings.push(Finding { code, severity, message, advice });
+        self.findings.push(Finding { code, severity, message, advice, extra: Map::new() });
     }
 }
