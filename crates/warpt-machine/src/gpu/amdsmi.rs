@@ -1,8 +1,8 @@
-//! Marketing names and identifiers of AMD devices from `libamd_smi`, loaded at run time. Only calls whose C
-//! signature has stayed the same in every release are used; the one struct among them is received in a buffer
-//! far larger than any release's, and only its first member, the name, is looked at. The library is shut down
-//! before the names are returned, but stays loaded: vendor libraries may leave threads behind that unloading
-//! would pull the code from under.
+//! Marketing names and identifiers of AMD devices from `libamd_smi`, loaded at run time. Only calls with one C
+//! signature in the headers of ROCm 5.7 to 6.2 are used; older libraries lack them and say so. The one struct
+//! among them grew over the releases: it is received in a buffer far larger than any (up to 7.x), and only its
+//! first member, the name, is looked at. The library is shut down before the names are returned, but stays
+//! loaded: vendor libraries may leave threads behind that unloading would pull the code from under.
 #![allow(unsafe_code)]
 
 use super::{MAX_DEVICES, clean};
