@@ -5,4 +5,17 @@
 //! carry the reason; nothing here prints.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod absent;
+#[cfg(test)]
+mod captured;
+pub mod conditions;
+pub mod counters;
+pub mod energy;
+mod error;
+pub mod gpu;
+pub mod monitor;
+pub mod preflight;
+pub mod resource_usage;
 pub mod source;
+
+pub use error::MachineError;
