@@ -5,4 +5,12 @@
 //! carry the reason; nothing here prints.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod affinity;
+pub mod cgroup;
+pub mod cpulist;
+pub mod inventory;
+mod mounts;
+pub mod probe;
+pub mod redact;
 pub mod source;
+pub mod topology;
