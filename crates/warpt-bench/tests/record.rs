@@ -62,7 +62,8 @@ fn records_follow_their_schema() {
     let validator = jsonschema::validator_for(&suite_run_schema()).unwrap();
     for (name, text) in corpus() {
         let value: Value = serde_json::from_str(&text).unwrap();
-        let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        let errors: Vec<String> =
+            validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
     }
     assert!(!validator.is_valid(&serde_json::json!({"suite": 3})));
@@ -96,14 +97,16 @@ fn many_samples_move_to_the_sidecar_and_come_back() {
     }
     let escape = SampleData::Sidecar { file: "../etc/passwd".into(), offset_bytes: 0, count: 1 };
     assert!(read_samples(&path, &escape).is_err());
-    let short = SampleData::Sidecar { file: "run.samples".into(), offset_bytes: 8, count: u64::MAX };
+    let short =
+        SampleData::Sidecar { file: "run.samples".into(), offset_bytes: 8, count: u64::MAX };
     assert!(read_samples(&path, &short).is_err());
 }
 
 #[test]
 fn a_place_that_cannot_be_written_is_known_at_once() {
     let run = parse_record(corpus()[0].1.as_bytes()).unwrap();
-    let message = RecordFile::create(Path::new("no/such/directory/x.json"), run).unwrap_err().to_string();
+    let message =
+        RecordFile::create(Path::new("no/such/directory/x.json"), run).unwrap_err().to_string();
     assert!(message.contains("does the directory exist"), "{message}");
 }
 

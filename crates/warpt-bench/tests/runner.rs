@@ -62,9 +62,15 @@ fn settings(sampling_ns: u64) -> Settings {
 fn a_constant_body_is_batched_warmed_up_and_stopped_early() {
     let (mut case, clock) = Scripted::new(&[1_000]);
     let cancel = Cancel::default();
-    let series =
-        measure(&mut case, &settings(60_000_000_000), &clock, Overhead::default(), &cancel, &mut |_, _| {})
-            .unwrap();
+    let series = measure(
+        &mut case,
+        &settings(60_000_000_000),
+        &clock,
+        Overhead::default(),
+        &cancel,
+        &mut |_, _| {},
+    )
+    .unwrap();
     assert!(series.steady);
     assert!(series.iterations >= 5_000, "{}", series.iterations);
     let samples = &series.metrics[0].1;
@@ -93,9 +99,15 @@ fn the_time_limit_ends_a_noisy_body_and_burn_in_is_a_floor() {
 fn a_long_body_still_gets_its_minimum_of_samples() {
     let (mut case, clock) = Scripted::new(&[2_000_000_000]);
     let cancel = Cancel::default();
-    let series =
-        measure(&mut case, &settings(1_000_000), &clock, Overhead::default(), &cancel, &mut |_, _| {})
-            .unwrap();
+    let series = measure(
+        &mut case,
+        &settings(1_000_000),
+        &clock,
+        Overhead::default(),
+        &cancel,
+        &mut |_, _| {},
+    )
+    .unwrap();
     assert_eq!((series.iterations, series.metrics[0].1.len()), (1, 10));
 }
 
@@ -104,8 +116,14 @@ fn cancelling_stops_at_the_next_sample() {
     let (mut case, clock) = Scripted::new(&[1_000]);
     let cancel = Cancel::default();
     cancel.cancel();
-    let end =
-        measure(&mut case, &settings(1_000_000), &clock, Overhead::default(), &cancel, &mut |_, _| {});
+    let end = measure(
+        &mut case,
+        &settings(1_000_000),
+        &clock,
+        Overhead::default(),
+        &cancel,
+        &mut |_, _| {},
+    );
     assert!(end.is_err());
 }
 
@@ -191,7 +209,8 @@ fn select(request: &RunRequest) -> Result<Vec<Selected>, BenchError> {
 }
 
 fn empty_run() -> BenchmarkSuiteRun {
-    serde_json::from_value(serde_json::json!({"suite": "fake", "components": [], "benchmarks": []})).unwrap()
+    serde_json::from_value(serde_json::json!({"suite": "fake", "components": [], "benchmarks": []}))
+        .unwrap()
 }
 
 #[test]
@@ -242,7 +261,9 @@ fn selection_knows_suites_components_and_misspellings() {
     assert_eq!(by(None, &["fake/skips", "skips"], &[]).unwrap(), ["skips"]);
     assert!(by(Some("fale"), &[], &[]).unwrap_err().contains("did you mean fake"));
     assert!(by(Some("fake"), &["pases"], &[]).unwrap_err().contains("did you mean passes"));
-    assert!(by(Some("fake"), &[], &[BenchmarkComponent::Gpu]).unwrap_err().contains("nothing to run"));
+    assert!(
+        by(Some("fake"), &[], &[BenchmarkComponent::Gpu]).unwrap_err().contains("nothing to run")
+    );
     let request = RunRequest {
         suite: Some("fake".into()),
         params: vec![("nothing".into(), "1".into())],

@@ -30,6 +30,11 @@ impl Absent {
         }
     }
 
+    /// Forget the reason for `field`, which has a value now.
+    pub fn clear(&mut self, field: &str) {
+        self.0.remove(field);
+    }
+
     /// Why `field` is null, where that is known.
     pub fn reason(&self, field: &str) -> Option<&str> {
         self.0.get(field).map(String::as_str)

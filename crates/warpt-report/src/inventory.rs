@@ -61,15 +61,20 @@ fn object(
             Value::Object(absent) if key == "absent" => {
                 for (field, reason) in absent {
                     let reason = reason.as_str().unwrap_or_default();
-                    reasons.insert(format!("{prefix}{}", field.replace('_', " ")), reason.to_owned());
+                    reasons
+                        .insert(format!("{prefix}{}", field.replace('_', " ")), reason.to_owned());
                 }
             }
-            Value::Object(inner) if inner.contains_key("absent") || inner.values().any(Value::is_object) => {
+            Value::Object(inner)
+                if inner.contains_key("absent") || inner.values().any(Value::is_object) =>
+            {
                 object(inner, &format!("{name}: "), width, page, reasons);
             }
             Value::Object(inner) => {
-                let pairs: Vec<String> =
-                    inner.iter().map(|(key, value)| format!("{key}: {}", scalar(key, value))).collect();
+                let pairs: Vec<String> = inner
+                    .iter()
+                    .map(|(key, value)| format!("{key}: {}", scalar(key, value)))
+                    .collect();
                 field(&name, &pairs.join("; "), width, page);
             }
             Value::Array(items) if items.iter().any(Value::is_object) => {

@@ -13,8 +13,8 @@ const MAX_WARNINGS: usize = 6;
 /// One finished benchmark: a heading, its metrics, what a reader should know.
 pub fn benchmark(result: &BenchmarkRunResult, width: usize) -> String {
     let mut page = heading(result);
-    let mut table =
-        TextTable::new(&["metric", "median", "unit", "± 95%", "detects", "of limit"]).right(&[1, 3, 4, 5]);
+    let mut table = TextTable::new(&["metric", "median", "unit", "± 95%", "detects", "of limit"])
+        .right(&[1, 3, 4, 5]);
     for metric in &result.metrics {
         table.row(&row(metric));
     }
@@ -125,7 +125,10 @@ pub fn preflight(preflight: &Preflight, width: usize) -> String {
     let mut page = String::new();
     for finding in preflight.findings.iter().filter(|finding| finding.is_warning()) {
         let text = format!("{} {}", clean(&finding.message), clean(&finding.advice));
-        page.push_str(&format!("{}\n", styled(CAUTION, &wrap(&format!("noise: {text}"), width, "  "))));
+        page.push_str(&format!(
+            "{}\n",
+            styled(CAUTION, &wrap(&format!("noise: {text}"), width, "  "))
+        ));
     }
     page
 }

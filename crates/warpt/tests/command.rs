@@ -55,7 +55,8 @@ fn a_run_leaves_a_record_under_the_default_name() {
     assert!(out(&run).contains("micro/thread_sync"));
     assert!(out(&run).contains("1 passed"));
     assert!(out(&run).lines().all(|line| line.chars().count() <= 80), "{}", out(&run));
-    let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().path()).collect();
+    let files: Vec<_> =
+        std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().path()).collect();
     let [path] = files.as_slice() else { panic!("one file: {files:?}") };
     let name = path.file_name().unwrap().to_string_lossy();
     assert!(name.starts_with("warpt_benchmark_thread_sync_20"), "{name}");
@@ -67,7 +68,8 @@ fn a_run_leaves_a_record_under_the_default_name() {
 #[test]
 fn a_child_process_gives_the_same_form_of_result() {
     let directory = tempfile::tempdir().unwrap();
-    let run = warpt(directory.path(), &[&QUICK[..], &["--isolate", "--json", "--no-export"]].concat());
+    let run =
+        warpt(directory.path(), &[&QUICK[..], &["--isolate", "--json", "--no-export"]].concat());
     assert!(run.status.success(), "{}{}", out(&run), err(&run));
     let record: serde_json::Value = serde_json::from_str(&out(&run)).unwrap();
     assert_eq!(record["benchmarks"][0]["outcome"], "passed");
@@ -78,7 +80,10 @@ fn a_child_process_gives_the_same_form_of_result() {
 #[test]
 fn missing_hardware_is_skipped_with_its_reason() {
     let directory = tempfile::tempdir().unwrap();
-    let run = warpt(directory.path(), &["benchmark", "run", "--component", "gpu", "--json", "--no-export"]);
+    let run = warpt(
+        directory.path(),
+        &["benchmark", "run", "--component", "gpu", "--json", "--no-export"],
+    );
     let record: serde_json::Value = serde_json::from_str(&out(&run)).unwrap();
     let result = &record["benchmarks"][0];
     if result["outcome"] == "skipped" {
@@ -95,8 +100,14 @@ fn mistakes_answer_with_the_nearest_names_and_exit_2() {
         (&["benchmark", "run", "--suite", "mirco"][..], "did you mean micro"),
         (&["benchmark", "run", "--benchmark", "cpu_flop"], "did you mean cpu_flops"),
         (&["benchmark", "run", "--component", "cpi"], "did you mean cpu"),
-        (&["benchmark", "run", "--benchmark", "disk_io", "--params", "blocksize=1"], "unknown parameter"),
-        (&["benchmark", "run", "--benchmark", "disk_io", "--params", "nonsense"], "expected KEY=VALUE"),
+        (
+            &["benchmark", "run", "--benchmark", "disk_io", "--params", "blocksize=1"],
+            "unknown parameter",
+        ),
+        (
+            &["benchmark", "run", "--benchmark", "disk_io", "--params", "nonsense"],
+            "expected KEY=VALUE",
+        ),
         (&["benchmark", "run", "--duration", "soon"], "expected a number"),
         (&["benchmark", "describe", "mem_bandwith"], "did you mean mem_bandwidth"),
         (&["--config", "none.toml", "config", "show"], "none.toml"),
@@ -111,7 +122,8 @@ fn mistakes_answer_with_the_nearest_names_and_exit_2() {
 #[test]
 fn a_place_that_cannot_be_written_ends_before_anything_runs() {
     let directory = tempfile::tempdir().unwrap();
-    let run = warpt(directory.path(), &[&QUICK[..], &["--export-file", "/proc/nowhere/x.json"]].concat());
+    let run =
+        warpt(directory.path(), &[&QUICK[..], &["--export-file", "/proc/nowhere/x.json"]].concat());
     assert_eq!(run.status.code(), Some(2));
     assert!(err(&run).contains("cannot write /proc/nowhere/x.json"), "{}", err(&run));
     assert!(out(&run).is_empty());
@@ -131,7 +143,11 @@ fn a_full_disk_is_said_in_words() {
 #[test]
 fn configuration_shows_where_values_come_from() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("warpt.toml"), "duration = 2\n[params.disk_io]\nfile_bytes = 1\n").unwrap();
+    std::fs::write(
+        directory.path().join("warpt.toml"),
+        "duration = 2\n[params.disk_io]\nfile_bytes = 1\n",
+    )
+    .unwrap();
     let shown = Command::new(env!("CARGO_BIN_EXE_warpt"))
         .args(["config", "show", "--json"])
         .current_dir(directory.path())
