@@ -1,0 +1,3 @@
+//! The micro suite: one benchmark per module, each small enough to know what it measures.
+
+pub mod net;
