@@ -144,7 +144,7 @@ impl Client {
     /// Sends for so long; the peer's report of what it got.
     pub fn upload(&mut self, duration: Duration) -> Result<Report, SuiteError> {
         const DOING: &str = "receiving data";
-        let attempt = || -> io::Result<[u8; Report::BYTES]> {
+        let mut attempt = || -> io::Result<[u8; Report::BYTES]> {
             (&self.stream).write_all(&Command::Upload.encode())?;
             send(&self.stream, &mut self.block, duration)?;
             let mut bytes = [0; Report::BYTES];
