@@ -97,6 +97,10 @@ mod tests {
         let offsets: Vec<u64> = (0..4).map(|_| cursor.advance() >> 20).collect();
         assert_eq!(offsets, [0, 1, 2, 0]);
         let mut cursor = Cursor::new(Pattern::RandomWrite, 1 << 20, 4096);
-        assert!((0..1000).map(|_| cursor.advance()).all(|offset| offset % 4096 == 0 && offset < 1 << 20));
+        assert!(
+            (0..1000)
+                .map(|_| cursor.advance())
+                .all(|offset| offset % 4096 == 0 && offset < 1 << 20)
+        );
     }
 }

@@ -25,7 +25,13 @@ impl Noise {
 
     /// Makes `buffer` the content of `offset` in `generation`. `held` is the place whose noise the buffer still
     /// holds from last time; when it is the same, only the stamps are written.
-    pub(super) fn fill(&self, buffer: &mut [u8], offset: u64, generation: u8, held: &mut Option<usize>) {
+    pub(super) fn fill(
+        &self,
+        buffer: &mut [u8],
+        offset: u64,
+        generation: u8,
+        held: &mut Option<usize>,
+    ) {
         let place = (offset % PERIOD as u64) as usize;
         if *held != Some(place) {
             buffer.copy_from_slice(&self.0[place..place + buffer.len()]);

@@ -92,10 +92,14 @@ impl Ring {
         let descriptor = types::Fd(batch.file.as_raw_fd());
         let entry: squeue::Entry = if batch.write {
             batch.noise.fill(buffer, offset, batch.generation, &mut slot.held);
-            opcode::Write::new(descriptor, buffer.as_ptr(), self.block as u32).offset(offset).build()
+            opcode::Write::new(descriptor, buffer.as_ptr(), self.block as u32)
+                .offset(offset)
+                .build()
         } else {
             slot.held = None;
-            opcode::Read::new(descriptor, buffer.as_mut_ptr(), self.block as u32).offset(offset).build()
+            opcode::Read::new(descriptor, buffer.as_mut_ptr(), self.block as u32)
+                .offset(offset)
+                .build()
         };
         slot.offset = offset;
         slot.submitted = Instant::now();

@@ -33,7 +33,11 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Creates the file in `directory`, `wanted_bytes` long or as long as the free space allows.
-    pub(super) fn create(directory: &Path, wanted_bytes: u64, direct: bool) -> Result<Self, SuiteError> {
+    pub(super) fn create(
+        directory: &Path,
+        wanted_bytes: u64,
+        direct: bool,
+    ) -> Result<Self, SuiteError> {
         check_directory(directory)?;
         let mut remarks = Vec::new();
         let bytes = affordable(directory, wanted_bytes, &mut remarks)?;
@@ -48,11 +52,18 @@ impl Scratch {
         .map_err(|errno| refusal("cannot create a scratch file", directory, &errno.into()))?;
         let kind = fstat(&file).map(|stat| FileType::from_raw_mode(stat.st_mode));
         if kind != Ok(FileType::RegularFile) {
-            return Err(scratch("refusing to test", directory, "the scratch file is not a regular file"));
+            return Err(scratch(
+                "refusing to test",
+                directory,
+                "the scratch file is not a regular file",
+            ));
         }
         if let Err(errno) = fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
             // Not every file system can reserve; the layout will find out about a full one.
-            if matches!(errno, rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT | rustix::io::Errno::IO) {
+            if matches!(
+                errno,
+                rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT | rustix::io::Errno::IO
+            ) {
                 return Err(refusal("cannot reserve the scratch file", directory, &errno.into()));
             }
         }
@@ -75,11 +86,6 @@ impl Scratch {
     pub(super) fn new_generation(&mut self) -> u8 {
         // A run has a few writing cases; wrapping would need 255 of them.
         self.generation = self.generation.wrapping_add(1).max(1);
-        self.generation
-    }
-
-    /// The generation written last.
-    pub(super) fn generation(&self) -> u8 {
         self.generation
     }
 
@@ -112,7 +118,9 @@ fn refusal(action: &'static str, directory: &Path, error: &io::Error) -> SuiteEr
 
 fn check_directory(directory: &Path) -> Result<(), SuiteError> {
     const ACTION: &str = "cannot use a scratch file";
-    let kind = std::fs::metadata(directory).map_err(|error| refusal(ACTION, directory, &error))?.file_type();
+    let kind = std::fs::metadata(directory)
+        .map_err(|error| refusal(ACTION, directory, &error))?
+        .file_type();
     use std::os::unix::fs::FileTypeExt;
     if kind.is_block_device() || kind.is_char_device() {
         return Err(scratch(
@@ -122,7 +130,11 @@ fn check_directory(directory: &Path) -> Result<(), SuiteError> {
         ));
     }
     if !kind.is_dir() {
-        return Err(scratch(ACTION, directory, "this is not a directory; disk_io.directory must be one"));
+        return Err(scratch(
+            ACTION,
+            directory,
+            "this is not a directory; disk_io.directory must be one",
+        ));
     }
     Ok(())
 }

@@ -64,7 +64,9 @@ impl Threads {
                     .collect();
                 threads
                     .into_iter()
-                    .map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))))
+                    .map(|thread| {
+                        thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+                    })
                     .collect()
             })
         };
@@ -79,7 +81,11 @@ impl Threads {
 }
 
 impl Work<'_> {
-    fn run(&self, buffer: &mut [u8], next: &(impl Fn() -> Option<u64> + ?Sized)) -> io::Result<Share> {
+    fn run(
+        &self,
+        buffer: &mut [u8],
+        next: &(impl Fn() -> Option<u64> + ?Sized),
+    ) -> io::Result<Share> {
         let mut share = Share::default();
         let mut held = None;
         while let Some(offset) = next() {

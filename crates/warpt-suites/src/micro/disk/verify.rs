@@ -16,9 +16,12 @@ pub(super) struct Seen {
     pub(super) wrong: u64,
 }
 
-/// Reads back pages that should hold `generation`.
-pub(super) fn verify(scratch: &Scratch, generation: u8) -> io::Result<Seen> {
-    let pages: Vec<u64> = scratch.ledger.pages_of(generation).collect();
+/// Reads back pages that should hold `generation`; pages of any when there is none to look for.
+pub(super) fn verify(scratch: &Scratch, generation: Option<u8>) -> io::Result<Seen> {
+    let pages: Vec<u64> = match generation {
+        Some(generation) => scratch.ledger.pages_of(generation).collect(),
+        None => (0..scratch.bytes).step_by(CHECK_BYTES).collect(),
+    };
     let step = (pages.len() / SAMPLE).max(1);
     let mut buffers = Buffers::new(1, CHECK_BYTES);
     let buffer = buffers.get(0);

@@ -61,14 +61,17 @@ impl Block {
     }
 
     fn holds(&self, index: usize) -> bool {
-        self.0.get(index * 8..index * 8 + 8).is_some_and(|bytes| *bytes == word(index).to_le_bytes())
+        self.0
+            .get(index * 8..index * 8 + 8)
+            .is_some_and(|bytes| *bytes == word(index).to_le_bytes())
     }
 
     /// Looks at a few words, at places that change with the block's number.
     pub fn spot_check(&self, number: u64) -> bool {
         let words = self.0.len() / 8 - HEAD_WORDS;
         let stride = words / SPOT_CHECKS;
-        (0..SPOT_CHECKS).all(|k| self.holds(HEAD_WORDS + (k * stride + number as usize % words) % words))
+        (0..SPOT_CHECKS)
+            .all(|k| self.holds(HEAD_WORDS + (k * stride + number as usize % words) % words))
     }
 
     /// Looks at every word.

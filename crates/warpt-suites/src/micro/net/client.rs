@@ -28,7 +28,10 @@ pub fn parse_peer(text: &str) -> Result<(String, u16), SuiteError> {
         let (host, rest) = rest.split_once(']').ok_or_else(|| bad("the bracket is not closed"))?;
         match rest {
             "" => (host, None),
-            _ => (host, Some(rest.strip_prefix(':').ok_or_else(|| bad("no port after the bracket"))?)),
+            _ => (
+                host,
+                Some(rest.strip_prefix(':').ok_or_else(|| bad("no port after the bracket"))?),
+            ),
         }
     } else {
         match text.split_once(':') {
@@ -62,7 +65,11 @@ pub struct Client {
 
 impl Client {
     /// Connects to the first of the peer's addresses that answers, and proves the token if there is one.
-    pub fn connect(peer: &str, token: Option<&Token>, block_bytes: u32) -> Result<Self, SuiteError> {
+    pub fn connect(
+        peer: &str,
+        token: Option<&Token>,
+        block_bytes: u32,
+    ) -> Result<Self, SuiteError> {
         let (host, port) = parse_peer(peer)?;
         let addresses = (host.as_str(), port).to_socket_addrs().map_err(|error| {
             SuiteError::PeerAddress { peer: peer.to_owned(), detail: error.to_string() }
@@ -83,7 +90,8 @@ impl Client {
         token: Option<&Token>,
         block_bytes: u32,
     ) -> Result<Self, SuiteError> {
-        let mut client = Self { stream, peer, block: Block::new(block_bytes), opened: Instant::now() };
+        let mut client =
+            Self { stream, peer, block: Block::new(block_bytes), opened: Instant::now() };
         client.handshake(token, block_bytes)?;
         Ok(client)
     }
@@ -165,7 +173,12 @@ impl Client {
 
     /// Sends messages of `bytes` bytes and waits for each to come back, `rounds` times; the time of each round
     /// trip in nanoseconds goes to `times`. Returns how many came back changed.
-    pub fn ping(&mut self, rounds: u32, bytes: usize, times: &mut Vec<u64>) -> Result<u64, SuiteError> {
+    pub fn ping(
+        &mut self,
+        rounds: u32,
+        bytes: usize,
+        times: &mut Vec<u64>,
+    ) -> Result<u64, SuiteError> {
         const DOING: &str = "answering messages";
         self.stream.set_nodelay(true).map_err(|e| self.broken(&e, DOING))?;
         self.begin(Command::Echo { rounds, bytes: bytes as u64 }, DOING)?;
@@ -198,7 +211,11 @@ impl Client {
     fn broken(&self, error: &io::Error, activity: &'static str) -> SuiteError {
         let peer = self.peer.clone();
         if is_timeout(error) {
-            return SuiteError::PeerSilent { peer, limit_seconds: SILENCE_LIMIT.as_secs(), activity };
+            return SuiteError::PeerSilent {
+                peer,
+                limit_seconds: SILENCE_LIMIT.as_secs(),
+                activity,
+            };
         }
         if error.kind() == io::ErrorKind::InvalidData {
             return SuiteError::PeerSpeech { peer, detail: error.to_string() };

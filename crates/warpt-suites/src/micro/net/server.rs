@@ -4,6 +4,7 @@
 //! with time-outs; stopping it closes every connection before it returns.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,6 +85,33 @@ pub enum ServeEvent {
     },
 }
 
+impl fmt::Display for ServeEvent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listening { address, token_required, weak_token } => {
+                let who =
+                    if *token_required { "clients that know the token" } else { "any client" };
+                write!(formatter, "listening on {address} for {who}")?;
+                if *weak_token {
+                    formatter.write_str(
+                        "; the token is short enough to be guessed from a recorded handshake, use 16 \
+                         characters or more",
+                    )?;
+                }
+                Ok(())
+            }
+            Self::Connected { peer } => write!(formatter, "{peer} connected"),
+            Self::Refused { peer, reason } => write!(formatter, "{peer} refused: {reason}"),
+            Self::Closed { peer, bytes, problem: None } => {
+                write!(formatter, "{peer} done, {} MB moved", bytes / 1_000_000)
+            }
+            Self::Closed { peer, bytes, problem: Some(problem) } => {
+                write!(formatter, "{peer} broke off after {} MB: {problem}", bytes / 1_000_000)
+            }
+        }
+    }
+}
+
 /// A server that has its port.
 #[derive(Debug)]
 pub struct Server {
@@ -112,7 +140,11 @@ impl Server {
     }
 
     /// Serves until `stop` is set; events are passed on in this thread.
-    pub fn run(&self, stop: &AtomicBool, mut on_event: impl FnMut(ServeEvent)) -> Result<(), SuiteError> {
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        mut on_event: impl FnMut(ServeEvent),
+    ) -> Result<(), SuiteError> {
         on_event(ServeEvent::Listening {
             address: self.address,
             token_required: self.options.token.is_some(),
@@ -203,8 +235,9 @@ impl Clients {
         self.threads.retain(|thread| !thread.is_finished());
         let turn_away = |mut stream: &TcpStream, reason: &str| {
             let _ = stream.set_write_timeout(Some(options.handshake_timeout));
-            let _ = stream
-                .write_all(&Greeting { token_required: false, busy: true, nonce: [0; 32] }.encode());
+            let _ = stream.write_all(
+                &Greeting { token_required: false, busy: true, nonce: [0; 32] }.encode(),
+            );
             tell(ServeEvent::Refused { peer, reason: reason.to_owned() });
         };
         if self.threads.len() >= options.max_connections {
@@ -223,7 +256,9 @@ impl Clients {
             lock(&live).remove(&number);
             let _ = events.send(match ending {
                 Ending::Done => ServeEvent::Closed { peer, bytes, problem: None },
-                Ending::Broken(problem) => ServeEvent::Closed { peer, bytes, problem: Some(problem) },
+                Ending::Broken(problem) => {
+                    ServeEvent::Closed { peer, bytes, problem: Some(problem) }
+                }
                 Ending::Refused(reason) => ServeEvent::Refused { peer, reason },
             });
         });
@@ -231,7 +266,10 @@ impl Clients {
             Ok(thread) => self.threads.push(thread),
             Err(error) => {
                 lock(&self.live).remove(&number);
-                tell(ServeEvent::Refused { peer, reason: format!("no thread to serve it: {error}") });
+                tell(ServeEvent::Refused {
+                    peer,
+                    reason: format!("no thread to serve it: {error}"),
+                });
             }
         }
     }
@@ -262,8 +300,11 @@ impl LocalServer {
     pub fn start() -> Result<Self, SuiteError> {
         let token = Token::random()?;
         let bind = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-        let server =
-            Server::bind(ServeOptions { bind, token: Some(token.clone()), ..ServeOptions::default() })?;
+        let server = Server::bind(ServeOptions {
+            bind,
+            token: Some(token.clone()),
+            ..ServeOptions::default()
+        })?;
         let address = server.address();
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);

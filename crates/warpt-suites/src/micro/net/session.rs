@@ -47,7 +47,8 @@ fn words(error: &io::Error) -> String {
 
 /// Greets, checks the proof, answers.
 fn handshake(mut stream: &TcpStream, options: &ServeOptions) -> Result<Opening, Ending> {
-    let broken = |error: io::Error| Ending::Broken(format!("during the handshake: {}", words(&error)));
+    let broken =
+        |error: io::Error| Ending::Broken(format!("during the handshake: {}", words(&error)));
     let deadline = Instant::now() + options.handshake_timeout;
     stream.set_write_timeout(Some(options.handshake_timeout)).map_err(broken)?;
     let challenge = nonce().map_err(|error| Ending::Broken(error.to_string()))?;
@@ -66,9 +67,9 @@ fn handshake(mut stream: &TcpStream, options: &ServeOptions) -> Result<Opening, 
     let mut proof = [0; 32];
     if let Some(token) = &options.token {
         let size = opening.block_bytes;
-        let known = opening
-            .proof
-            .is_some_and(|found| token.accepts(Side::Client, &challenge, &opening.nonce, size, &found));
+        let known = opening.proof.is_some_and(|found| {
+            token.accepts(Side::Client, &challenge, &opening.nonce, size, &found)
+        });
         if !known {
             return Err(refuse(Status::WrongToken, "wrong token".into()));
         }

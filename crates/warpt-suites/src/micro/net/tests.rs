@@ -38,7 +38,10 @@ impl Running {
     }
 
     fn with_token(text: &str) -> Self {
-        Self::start(ServeOptions { token: Some(Token::new(text).unwrap()), ..ServeOptions::default() })
+        Self::start(ServeOptions {
+            token: Some(Token::new(text).unwrap()),
+            ..ServeOptions::default()
+        })
     }
 
     fn peer(&self) -> String {

@@ -55,7 +55,8 @@ impl Token {
     /// The token in a file.
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
         use std::io::Read;
-        let fail = |error: std::io::Error| SuiteError::Token(format!("{}: {error}", path.display()));
+        let fail =
+            |error: std::io::Error| SuiteError::Token(format!("{}: {error}", path.display()));
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(fail)?;
         file.take(MAX_LENGTH as u64 + 2).read_to_string(&mut text).map_err(fail)?;
@@ -78,7 +79,13 @@ impl Token {
         self.0.len() < GOOD_LENGTH
     }
 
-    fn code(&self, side: Side, challenge: &[u8], answerer: &[u8], block_bytes: u32) -> Hmac<Sha256> {
+    fn code(
+        &self,
+        side: Side,
+        challenge: &[u8],
+        answerer: &[u8],
+        block_bytes: u32,
+    ) -> Hmac<Sha256> {
         let mut code =
             Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
         code.update(match side {

@@ -10,7 +10,11 @@ use super::block::Block;
 use super::wire::{MAX_TRANSFER_NS, Report};
 
 /// Sends blocks for `duration`, at least one, the last one marked.
-pub(super) fn send(mut stream: &TcpStream, block: &mut Block, duration: Duration) -> io::Result<u64> {
+pub(super) fn send(
+    mut stream: &TcpStream,
+    block: &mut Block,
+    duration: Duration,
+) -> io::Result<u64> {
     let start = Instant::now();
     let mut number = 0;
     loop {
@@ -56,7 +60,11 @@ pub(super) fn receive(mut stream: &TcpStream, block: &mut Block) -> io::Result<R
 }
 
 /// Reads exactly `buffer`, however slowly the bytes trickle in, but not beyond `deadline`.
-pub(super) fn read_by(mut stream: &TcpStream, buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
+pub(super) fn read_by(
+    mut stream: &TcpStream,
+    buffer: &mut [u8],
+    deadline: Instant,
+) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
         let left = deadline.saturating_duration_since(Instant::now());

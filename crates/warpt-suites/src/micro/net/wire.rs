@@ -44,7 +44,9 @@ impl fmt::Display for Malformed {
             Self::Length { expected, found } => {
                 write!(formatter, "expected a message of {expected} bytes, found {found}")
             }
-            Self::Magic => formatter.write_str("the first bytes are not those of warpt's network benchmark"),
+            Self::Magic => {
+                formatter.write_str("the first bytes are not those of warpt's network benchmark")
+            }
             Self::Version(found) => write!(
                 formatter,
                 "expected protocol version {VERSION}, found {found}; use the same warpt on both sides"
@@ -272,10 +274,13 @@ impl Command {
         let (operation, count, amount) = (fields.u32()?, fields.u32()?, fields.u64()?);
         match (operation, count, amount) {
             (1, 0, 0) => Ok(Self::Upload),
-            (2, 0, nanoseconds) if nanoseconds <= MAX_TRANSFER_NS => Ok(Self::Download { nanoseconds }),
+            (2, 0, nanoseconds) if nanoseconds <= MAX_TRANSFER_NS => {
+                Ok(Self::Download { nanoseconds })
+            }
             (2, ..) => Err(Malformed::Field("nanoseconds")),
             (3, rounds, bytes)
-                if (1..=MAX_ECHO_ROUNDS).contains(&rounds) && (1..=MAX_ECHO_BYTES).contains(&bytes) =>
+                if (1..=MAX_ECHO_ROUNDS).contains(&rounds)
+                    && (1..=MAX_ECHO_BYTES).contains(&bytes) =>
             {
                 Ok(Self::Echo { rounds, bytes })
             }
