@@ -1,5 +1,5 @@
 //! The reason for every field that has no value. A record keeps these beside its optional fields, so that a null
-//! always says why; the first reason given for a field is the one kept.
+//! always says why; the last reason given for a field is the one kept.
 
 use crate::source::Reason;
 use schemars::JsonSchema;
@@ -25,9 +25,7 @@ impl Absent {
 
     /// Note why `field` is null.
     pub fn note(&mut self, field: &str, reason: impl Into<Reason>) {
-        if !self.0.contains_key(field) {
-            self.0.insert(field.to_owned(), reason.into());
-        }
+        self.0.insert(field.to_owned(), reason.into());
     }
 
     /// Forget the reason for `field`, which has a value now.

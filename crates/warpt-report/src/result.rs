@@ -1,7 +1,7 @@
 //! A benchmark's result and a whole run as a page.
 
 use warpt_bench::record::{BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Outcome};
-use warpt_machine::preflight::Preflight;
+use warpt_machine::preflight::{Preflight, Severity};
 
 use crate::number::{percent, seconds, significant};
 use crate::table::TextTable;
@@ -123,7 +123,8 @@ pub fn summary(run: &BenchmarkSuiteRun) -> String {
 /// What makes the host noisy, before a run.
 pub fn preflight(preflight: &Preflight, width: usize) -> String {
     let mut page = String::new();
-    for finding in preflight.findings.iter().filter(|finding| finding.is_warning()) {
+    for finding in preflight.findings.iter().filter(|finding| finding.severity == Severity::Warning)
+    {
         let text = format!("{} {}", clean(&finding.message), clean(&finding.advice));
         page.push_str(&format!(
             "{}\n",

@@ -167,7 +167,36 @@ pub(super) fn read(root: &SystemRoot) -> Gpus {
             .map(|(name, index)| device(root, name, index, names.as_deref()))
             .collect()
     });
-    GpusReadings { devices }.settle()
+    let mut gpus = GpusReadings { devices }.settle();
+    let libraries = crate::gpu::Gpus::open(root);
+    gpus.merge(libraries.describe().into_iter().map(from_library).collect());
+    for reason in libraries.absent() {
+        // "NVML: …" and "AMD: …": the vendor's name is the key, so that a page shows one line each.
+        let (library, why) = reason.split_once(": ").unwrap_or(("library", &reason));
+        gpus.absent.note(library, why);
+    }
+    gpus
+}
+
+/// What a vendor's library said, in the inventory's form.
+fn from_library(facts: crate::gpu::GpuFacts) -> GpuDevice {
+    let megahertz = |clock: Option<u32>| clock.map(|clock| u64::from(clock) * 1_000_000);
+    GpuDevice {
+        vendor: Some(facts.vendor),
+        model: facts.model,
+        guid: facts.guid,
+        pci_address: facts.pci_address,
+        driver_version: facts.driver_version,
+        memory_total_bytes: facts.memory_total_bytes,
+        power_limit_watts: facts.power_limit_watts,
+        maximum_clock_hz: megahertz(facts.core_clock_max_mhz),
+        maximum_memory_clock_hz: megahertz(facts.memory_clock_max_mhz),
+        architecture: facts
+            .compute_capability
+            .map(|version| format!("compute capability {version}")),
+        absent: facts.absent,
+        ..GpuDevice::default()
+    }
 }
 
 /// Display controllers, and the processing accelerators some vendors class their GPUs as.
