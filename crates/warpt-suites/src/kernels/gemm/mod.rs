@@ -62,7 +62,7 @@ pub struct Tile<T> {
     /// Columns of the tile.
     pub columns: usize,
     /// Depth of a block: a panel of B of this depth fits the first cache.
-    depth: usize,
+    pub depth: usize,
     run: TileFunction<T>,
 }
 
@@ -81,7 +81,12 @@ impl<T: Element> Gemm<T> {
     pub fn new(tile: Tile<T>, second_cache_bytes: usize) -> Result<Self, SuiteError> {
         let panel_bytes = tile.rows * tile.depth * size_of::<T>();
         let panels = (second_cache_bytes.clamp(256 << 10, 4 << 20) * 3 / 8 / panel_bytes).max(1);
-        let block_rows = panels * tile.rows;
+        Self::with_block(tile, panels * tile.rows)
+    }
+
+    /// Scratch for products that pack `block_rows` rows of A at a time, a multiple of the tile's.
+    pub fn with_block(tile: Tile<T>, block_rows: usize) -> Result<Self, SuiteError> {
+        let block_rows = block_rows.max(1).next_multiple_of(tile.rows);
         Ok(Self {
             tile,
             block_rows,
