@@ -16,7 +16,8 @@ pub fn registry() -> Registry {
 
 /// What `--component` means. Until an end-to-end suite exists, the whole machine is every micro benchmark.
 fn component_defaults() -> Vec<(BenchmarkComponent, Vec<BenchmarkId>)> {
-    let micro = |names: &[&str]| names.iter().map(|name| BenchmarkId::new("micro", *name)).collect();
+    let micro =
+        |names: &[&str]| names.iter().map(|name| BenchmarkId::new("micro", *name)).collect();
     vec![
         (BenchmarkComponent::Cpu, micro(&["cpu_flops"])),
         (BenchmarkComponent::Gpu, micro(&["gpu_flops"])),
