@@ -86,7 +86,11 @@ impl Chase {
         if position == self.position {
             Ok(())
         } else {
-            Err(format!("the cycle of {} lines ended on line {}", self.lines, position / LINE_WORDS))
+            Err(format!(
+                "the cycle of {} lines ended on line {}",
+                self.lines,
+                position / LINE_WORDS
+            ))
         }
     }
 

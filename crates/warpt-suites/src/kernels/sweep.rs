@@ -110,7 +110,10 @@ impl Sweep {
 
 fn check_length(words: usize) {
     let bytes = words * size_of::<u64>();
-    assert!(bytes > 0 && bytes.is_multiple_of(TURN_BYTES), "a sweep needs whole turns, got {bytes} bytes");
+    assert!(
+        bytes > 0 && bytes.is_multiple_of(TURN_BYTES),
+        "a sweep needs whole turns, got {bytes} bytes"
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -304,7 +307,10 @@ mod tests {
                     assert_eq!(way.read(&from, passes), sum.wrapping_mul(passes), "{label}");
                     let mut to = vec![7; from.len()];
                     way.copy(&from, &mut to, passes);
-                    assert!(if passes > 0 { to == from } else { to.iter().all(|word| *word == 7) }, "{label}");
+                    assert!(
+                        if passes > 0 { to == from } else { to.iter().all(|word| *word == 7) },
+                        "{label}"
+                    );
                     way.write(&mut to, 11, passes);
                     assert!(passes == 0 || to.iter().all(|word| *word == 11), "{label}");
                 }

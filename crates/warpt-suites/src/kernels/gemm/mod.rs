@@ -16,7 +16,9 @@ use crate::kernels::buffer::{Buffer, Plain};
 const PANEL_COLUMNS: usize = 3072;
 
 /// A number type the product is written for.
-pub trait Element: Plain + Default + Send + Sync + PartialEq + std::ops::AddAssign + std::fmt::Debug + 'static {
+pub trait Element:
+    Plain + Default + Send + Sync + PartialEq + std::ops::AddAssign + std::fmt::Debug + 'static
+{
     /// The name in tags.
     const NAME: &'static str;
     /// The register tile of this CPU and its instruction set's name; `None` leaves the product to `faer`.
@@ -27,6 +29,8 @@ pub trait Element: Plain + Default + Send + Sync + PartialEq + std::ops::AddAssi
     fn from_f64(value: f64) -> Self;
     /// To a double.
     fn to_f64(self) -> f64;
+    /// Half the distance between 1 and the next number.
+    fn rounding() -> f64;
     /// The product by `faer`, on one thread.
     fn multiply_by_faer(shape: Shape, a: &[Self], b: &[Self], c: &mut [Self]);
 }
@@ -50,7 +54,8 @@ impl Shape {
 }
 
 /// What a register tile is called with: packed panels, where the tile of C is, and whether to add to it.
-type TileFunction<T> = unsafe fn(depth: usize, a: *const T, b: *const T, c: *mut T, stride: usize, add: bool);
+type TileFunction<T> =
+    unsafe fn(depth: usize, a: *const T, b: *const T, c: *mut T, stride: usize, add: bool);
 
 /// A register tile: computes `rows` by `columns` of C from packed panels.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +126,13 @@ impl<T: Element> Gemm<T> {
                 for row in (0..rows).step_by(self.block_rows) {
                     let high = self.block_rows.min(rows - row);
                     let from = &a[level * rows + row..];
-                    pack::rows(from, rows, (high, deep), self.tile.rows, self.packed_a.as_mut_slice());
+                    pack::rows(
+                        from,
+                        rows,
+                        (high, deep),
+                        self.tile.rows,
+                        self.packed_a.as_mut_slice(),
+                    );
                     self.block(&mut c[column * rows + row..], rows, (high, width, deep), level > 0);
                 }
             }
@@ -129,7 +140,13 @@ impl<T: Element> Gemm<T> {
     }
 
     /// One block of C: `high` by `width` at the start of `c`, whose columns are `stride` apart.
-    fn block(&mut self, c: &mut [T], stride: usize, (high, width, deep): (usize, usize, usize), add: bool) {
+    fn block(
+        &mut self,
+        c: &mut [T],
+        stride: usize,
+        (high, width, deep): (usize, usize, usize),
+        add: bool,
+    ) {
         let Tile { rows, columns, run, .. } = self.tile;
         let (packed_a, packed_b) = (self.packed_a.as_slice::<T>(), self.packed_b.as_slice::<T>());
         for column in (0..width).step_by(columns) {
@@ -182,6 +199,10 @@ macro_rules! element {
 
             fn to_f64(self) -> f64 {
                 f64::from(self)
+            }
+
+            fn rounding() -> f64 {
+                f64::from(<$type>::EPSILON) / 2.0
             }
 
             fn multiply_by_faer(shape: Shape, a: &[Self], b: &[Self], c: &mut [Self]) {

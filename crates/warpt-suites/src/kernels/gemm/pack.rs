@@ -4,7 +4,13 @@
 use crate::kernels::gemm::Element;
 
 /// Packs `high` rows by `deep` columns into panels of `panel` rows: step by step of depth, `panel` numbers each.
-pub(super) fn rows<T: Element>(from: &[T], stride: usize, (high, deep): (usize, usize), panel: usize, to: &mut [T]) {
+pub(super) fn rows<T: Element>(
+    from: &[T],
+    stride: usize,
+    (high, deep): (usize, usize),
+    panel: usize,
+    to: &mut [T],
+) {
     for (index, to) in to.chunks_exact_mut(panel * deep).take(high.div_ceil(panel)).enumerate() {
         let row = index * panel;
         let tall = panel.min(high - row);
@@ -40,7 +46,8 @@ fn columns_of<T: Element, const PANEL: usize>(
         let column = index * PANEL;
         let wide = PANEL.min(width - column);
         if wide == PANEL {
-            let sources: [&[T]; PANEL] = std::array::from_fn(|offset| &from[(column + offset) * stride..][..deep]);
+            let sources: [&[T]; PANEL] =
+                std::array::from_fn(|offset| &from[(column + offset) * stride..][..deep]);
             for (step, to) in to.chunks_exact_mut(PANEL).enumerate() {
                 for offset in 0..PANEL {
                     to[offset] = sources[offset][step];
@@ -49,7 +56,11 @@ fn columns_of<T: Element, const PANEL: usize>(
         } else {
             for (step, to) in to.chunks_exact_mut(PANEL).enumerate() {
                 for (offset, to) in to.iter_mut().enumerate() {
-                    *to = if offset < wide { from[(column + offset) * stride + step] } else { T::default() };
+                    *to = if offset < wide {
+                        from[(column + offset) * stride + step]
+                    } else {
+                        T::default()
+                    };
                 }
             }
         }

@@ -24,7 +24,16 @@ fn by_definition<T: Element>(shape: Shape, a: &[T], b: &[T]) -> Vec<T> {
 
 fn check_all<T: Element>() {
     let mut random = fastrand::Rng::with_seed(3);
-    let sizes = [(1, 1, 1), (48, 8, 384), (47, 9, 385), (50, 17, 3), (131, 35, 400), (5, 3100, 2), (700, 13, 70), (3, 2, 0)];
+    let sizes = [
+        (1, 1, 1),
+        (48, 8, 384),
+        (47, 9, 385),
+        (50, 17, 3),
+        (131, 35, 400),
+        (5, 3100, 2),
+        (700, 13, 70),
+        (3, 2, 0),
+    ];
     for (rows, columns, depth) in sizes {
         let shape = Shape { rows, columns, depth };
         let a = matrix::<T>(rows * depth, &mut random);

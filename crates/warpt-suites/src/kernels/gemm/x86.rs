@@ -3,11 +3,12 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m256, __m256d, __m512, __m512d, _MM_HINT_T0, _mm_prefetch, _mm256_add_pd, _mm256_add_ps, _mm256_fmadd_pd,
-    _mm256_fmadd_ps, _mm256_load_pd, _mm256_load_ps, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_set1_pd,
-    _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps, _mm256_storeu_pd, _mm256_storeu_ps, _mm512_add_pd,
-    _mm512_add_ps, _mm512_fmadd_pd, _mm512_fmadd_ps, _mm512_load_pd, _mm512_load_ps, _mm512_loadu_pd,
-    _mm512_loadu_ps, _mm512_set1_pd, _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps, _mm512_storeu_pd,
+    __m256, __m256d, __m512, __m512d, _MM_HINT_T0, _mm_prefetch, _mm256_add_pd, _mm256_add_ps,
+    _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_load_pd, _mm256_load_ps, _mm256_loadu_pd,
+    _mm256_loadu_ps, _mm256_set1_pd, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_ps,
+    _mm256_storeu_pd, _mm256_storeu_ps, _mm512_add_pd, _mm512_add_ps, _mm512_fmadd_pd,
+    _mm512_fmadd_ps, _mm512_load_pd, _mm512_load_ps, _mm512_loadu_pd, _mm512_loadu_ps,
+    _mm512_set1_pd, _mm512_set1_ps, _mm512_setzero_pd, _mm512_setzero_ps, _mm512_storeu_pd,
     _mm512_storeu_ps,
 };
 
@@ -26,13 +27,22 @@ macro_rules! tile {
         /// The CPU must have the instructions; `a` (aligned to a vector) and `b` must hold `depth` packed steps,
         /// and `c` a tile whose columns are `stride` apart.
         #[target_feature(enable = $feature)]
-        unsafe fn $name(depth: usize, a: *const $type, b: *const $type, c: *mut $type, stride: usize, add: bool) {
+        unsafe fn $name(
+            depth: usize,
+            a: *const $type,
+            b: *const $type,
+            c: *mut $type,
+            stride: usize,
+            add: bool,
+        ) {
             const ROWS: usize = $high * $lanes;
             // SAFETY: the caller vouches for the panels and the tile; prefetches never fault.
             unsafe {
                 for column in 0..$wide {
                     for part in 0..$high {
-                        _mm_prefetch::<_MM_HINT_T0>(c.wrapping_add(column * stride + part * $lanes).cast());
+                        _mm_prefetch::<_MM_HINT_T0>(
+                            c.wrapping_add(column * stride + part * $lanes).cast(),
+                        );
                     }
                 }
                 let mut sums = [[$zero(); $wide]; $high];
@@ -41,7 +51,9 @@ macro_rules! tile {
                     let mut piece: [$vector; $high] = [$zero(); $high];
                     for part in 0..$high {
                         piece[part] = $load(a.add(part * $lanes));
-                        _mm_prefetch::<_MM_HINT_T0>(a.cast::<i8>().wrapping_add(AHEAD_BYTES + part * 64));
+                        _mm_prefetch::<_MM_HINT_T0>(
+                            a.cast::<i8>().wrapping_add(AHEAD_BYTES + part * 64),
+                        );
                     }
                     for column in 0..$wide {
                         let factor = $broadcast(*b.add(column));

@@ -26,7 +26,8 @@ pub enum StreamKernel {
 
 impl StreamKernel {
     /// Every kernel, in STREAM's order.
-    pub const ALL: [Self; 6] = [Self::Copy, Self::Scale, Self::Add, Self::Triad, Self::Read, Self::Write];
+    pub const ALL: [Self; 6] =
+        [Self::Copy, Self::Scale, Self::Add, Self::Triad, Self::Read, Self::Write];
 
     /// The name in tags and parameters.
     pub fn name(self) -> &'static str {
@@ -120,7 +121,9 @@ pub fn run(way: Way, kernel: StreamKernel, arrays: Arrays<'_>, scalar: f64) -> f
     let count = target.len();
     match kernel {
         StreamKernel::Copy | StreamKernel::Scale => assert!(first.len() >= count),
-        StreamKernel::Add | StreamKernel::Triad => assert!(first.len() >= count && second.len() >= count),
+        StreamKernel::Add | StreamKernel::Triad => {
+            assert!(first.len() >= count && second.len() >= count)
+        }
         StreamKernel::Read | StreamKernel::Write => {}
     }
     if kernel == StreamKernel::Read {
@@ -142,8 +145,10 @@ pub fn run(way: Way, kernel: StreamKernel, arrays: Arrays<'_>, scalar: f64) -> f
     let vectorized = match way {
         #[cfg(target_arch = "x86_64")]
         Way::Avx512 | Way::Avx2 => {
-            let (to, from) = (&mut target[head..], |array: &[f64]| array.as_ptr().wrapping_add(head));
-            let (to, length, first, second) = (to.as_mut_ptr(), to.len(), from(first), from(second));
+            let (to, from) =
+                (&mut target[head..], |array: &[f64]| array.as_ptr().wrapping_add(head));
+            let (to, length, first, second) =
+                (to.as_mut_ptr(), to.len(), from(first), from(second));
             // SAFETY: the CPU has the instructions; `to` is aligned to 64 bytes (or `length` is 0), all arrays
             // the kernel uses hold `length` more elements (asserted above), and they do not overlap: `target`
             // is borrowed exclusively.
@@ -175,9 +180,15 @@ fn at(kernel: StreamKernel, first: &[f64], second: &[f64], index: usize, scalar:
 fn portable(kernel: StreamKernel, target: &mut [f64], first: &[f64], second: &[f64], scalar: f64) {
     match kernel {
         StreamKernel::Copy => target.copy_from_slice(&first[..target.len()]),
-        StreamKernel::Scale => target.iter_mut().zip(first).for_each(|(to, from)| *to = scalar * from),
+        StreamKernel::Scale => {
+            target.iter_mut().zip(first).for_each(|(to, from)| *to = scalar * from)
+        }
         StreamKernel::Add => {
-            target.iter_mut().zip(first).zip(second).for_each(|((to, first), second)| *to = first + second);
+            target
+                .iter_mut()
+                .zip(first)
+                .zip(second)
+                .for_each(|((to, first), second)| *to = first + second);
         }
         StreamKernel::Triad => target
             .iter_mut()
@@ -208,7 +219,9 @@ mod tests {
 
     #[test]
     fn every_way_does_every_kernel_by_definition_at_odd_sizes_and_offsets() {
-        for (count, offset) in [(0, 0), (1, 0), (7, 1), (8, 0), (63, 3), (64, 0), (1000, 5), (4099, 7)] {
+        for (count, offset) in
+            [(0, 0), (1, 0), (7, 1), (8, 0), (63, 3), (64, 0), (1000, 5), (4099, 7)]
+        {
             let first: Vec<f64> = (0..count).map(|index| (index % 97) as f64).collect();
             let second: Vec<f64> = (0..count).map(|index| (index % 89) as f64 - 40.0).collect();
             for way in Way::available() {
@@ -228,7 +241,10 @@ mod tests {
                         assert_eq!(memory[offset + index], expected, "{label} at {index}");
                     }
                     assert!(memory[..offset].iter().all(|value| *value == -1.0), "{label} before");
-                    assert!(memory[offset + count..].iter().all(|value| *value == -1.0), "{label} after");
+                    assert!(
+                        memory[offset + count..].iter().all(|value| *value == -1.0),
+                        "{label} after"
+                    );
                 }
             }
         }

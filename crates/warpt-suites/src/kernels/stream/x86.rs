@@ -2,9 +2,10 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm256_add_pd, _mm256_fmadd_pd, _mm256_loadu_pd, _mm256_mul_pd,
-    _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd, _mm256_stream_pd, _mm512_add_pd, _mm512_fmadd_pd,
-    _mm512_loadu_pd, _mm512_mul_pd, _mm512_reduce_add_pd, _mm512_set1_pd, _mm512_setzero_pd, _mm512_stream_pd,
+    _MM_HINT_T0, _mm_prefetch, _mm_sfence, _mm256_add_pd, _mm256_fmadd_pd, _mm256_loadu_pd,
+    _mm256_mul_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_storeu_pd, _mm256_stream_pd,
+    _mm512_add_pd, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_reduce_add_pd,
+    _mm512_set1_pd, _mm512_setzero_pd, _mm512_stream_pd,
 };
 
 use super::StreamKernel;
@@ -40,10 +41,14 @@ macro_rules! streams {
                         for turn in (0..whole).step_by(TURN) {
                             for line in (0..TURN).step_by(8) {
                                 if $fetch_first {
-                                    _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(turn + line + AHEAD).cast());
+                                    _mm_prefetch::<_MM_HINT_T0>(
+                                        first.wrapping_add(turn + line + AHEAD).cast(),
+                                    );
                                 }
                                 if $fetch_second {
-                                    _mm_prefetch::<_MM_HINT_T0>(second.wrapping_add(turn + line + AHEAD).cast());
+                                    _mm_prefetch::<_MM_HINT_T0>(
+                                        second.wrapping_add(turn + line + AHEAD).cast(),
+                                    );
                                 }
                             }
                             for vector in (0..TURN).step_by($lanes) {
@@ -55,12 +60,21 @@ macro_rules! streams {
                 }
                 match kernel {
                     StreamKernel::Copy => turns!(true, false, |index| $load(first.add(index))),
-                    StreamKernel::Scale => turns!(true, false, |index| $mul(factor, $load(first.add(index)))),
+                    StreamKernel::Scale => {
+                        turns!(true, false, |index| $mul(factor, $load(first.add(index))))
+                    }
                     StreamKernel::Add => {
-                        turns!(true, true, |index| $add($load(first.add(index)), $load(second.add(index))));
+                        turns!(true, true, |index| $add(
+                            $load(first.add(index)),
+                            $load(second.add(index))
+                        ));
                     }
                     StreamKernel::Triad => {
-                        turns!(true, true, |index| $fma(factor, $load(second.add(index)), $load(first.add(index))));
+                        turns!(true, true, |index| $fma(
+                            factor,
+                            $load(second.add(index)),
+                            $load(first.add(index))
+                        ));
                     }
                     StreamKernel::Write => turns!(false, false, |_index| factor),
                     StreamKernel::Read => return 0,
@@ -73,10 +87,28 @@ macro_rules! streams {
     };
 }
 
-streams!(stream_avx512, "avx512f", 8, _mm512_loadu_pd, _mm512_stream_pd, _mm512_set1_pd, _mm512_add_pd,
-    _mm512_mul_pd, _mm512_fmadd_pd);
-streams!(stream_avx2, "avx2,fma", 4, _mm256_loadu_pd, _mm256_stream_pd, _mm256_set1_pd, _mm256_add_pd,
-    _mm256_mul_pd, _mm256_fmadd_pd);
+streams!(
+    stream_avx512,
+    "avx512f",
+    8,
+    _mm512_loadu_pd,
+    _mm512_stream_pd,
+    _mm512_set1_pd,
+    _mm512_add_pd,
+    _mm512_mul_pd,
+    _mm512_fmadd_pd
+);
+streams!(
+    stream_avx2,
+    "avx2,fma",
+    4,
+    _mm256_loadu_pd,
+    _mm256_stream_pd,
+    _mm256_set1_pd,
+    _mm256_add_pd,
+    _mm256_mul_pd,
+    _mm256_fmadd_pd
+);
 
 /// The sum of `count` doubles.
 ///
