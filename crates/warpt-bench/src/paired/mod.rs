@@ -1,0 +1,1 @@
+//! Two subjects measured side by side.
