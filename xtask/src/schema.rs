@@ -20,7 +20,8 @@ pub(crate) struct Arguments {
 type Schema = (&'static str, fn() -> Value);
 
 /// Every committed schema, one line each.
-const SCHEMAS: &[Schema] = &[];
+const SCHEMAS: &[Schema] =
+    &[("benchmark-suite-run.v1.json", warpt_bench::record::suite_run_schema)];
 
 /// Writes or compares.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
