@@ -4,7 +4,10 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use schemars::schema_for;
 use serde_json::Value;
+use warpt_machine::inventory::Machine;
+use warpt_machine::monitor::MonitorRecord;
 
 use crate::{Verdict, repository};
 
@@ -20,8 +23,20 @@ pub(crate) struct Arguments {
 type Schema = (&'static str, fn() -> Value);
 
 /// Every committed schema, one line each.
-const SCHEMAS: &[Schema] =
-    &[("benchmark-suite-run.v1.json", warpt_bench::record::suite_run_schema)];
+const SCHEMAS: &[Schema] = &[
+    ("benchmark-suite-run.v1.json", warpt_bench::record::suite_run_schema),
+    ("machine.v1.json", || identified(schema_for!(Machine), "machine")),
+    ("monitor.v1.json", || identified(schema_for!(Vec<MonitorRecord>), "monitor")),
+];
+
+/// A schema under the name that other schemas and validators know it by.
+fn identified(schema: schemars::Schema, name: &str) -> Value {
+    let mut schema = schema.to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.insert("$id".into(), format!("urn:warpforge:{name}:v1").into());
+    }
+    schema
+}
 
 /// Writes or compares.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
