@@ -27,7 +27,7 @@ pub(super) fn prints_only_in_outer_crates(file: &TrackedFile) -> Vec<Finding> {
     let program = ["tests/", "examples/", "benches/"];
     let may_print = OUTER_CRATES.iter().any(|folder| path.starts_with(folder))
         || program.iter().any(|folder| path.contains(&format!("/{folder}")))
-        || path.ends_with("build.rs");
+        || ["build.rs", "/tests.rs", "_tests.rs"].iter().any(|name| path.ends_with(name));
     let Some(text) = file.text.as_deref().filter(|_| file.is_rust() && !may_print) else {
         return Vec::new();
     };
@@ -76,6 +76,7 @@ mod tests {
         assert_eq!(check("crates/warpt/src/b.rs", printing), []);
         assert_eq!(check("crates/a/tests/b.rs", printing), []);
         assert_eq!(check("crates/a/build.rs", printing), []);
+        assert_eq!(check("crates/a/src/b/tests.rs", printing), []);
         assert_eq!(
             check("crates/a/src/b.rs", "// println!()\n#[cfg(test)]\nmod t { print!(); }"),
             []

@@ -25,22 +25,29 @@ const PRIVATE_HOSTS: [&str; 5] = [".internal", ".local", ".lan", ".corp", ".intr
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
+/// Nobody in particular: tests need a home directory sometimes.
+const EXAMPLE_NAMES: [&str; 8] =
+    ["alice", "bob", "me", "redacted", "somebody", "someone", "user", "you"];
+
 /// No path that exists only on the machine of whoever wrote it.
 pub(super) fn no_development_paths(file: &TrackedFile) -> Vec<Finding> {
-    let starts_path = |line: &str, at: usize| {
-        !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/~}".contains(c))
-    };
-    let personal = |line: &str| {
-        PERSONAL_FOLDERS.into_iter().find(|folder| {
-            line.match_indices(folder).any(|(at, _)| {
-                let next = line[at + folder.len()..].chars().next();
-                starts_path(line, at) && next.is_some_and(|c| c.is_alphanumeric() || c == '.')
-            })
-        })
-    };
     lines(file, |line| {
-        personal(line).map(|folder| format!("a path of somebody's machine: {folder}..."))
+        let folder = PERSONAL_FOLDERS.into_iter().find(|folder| {
+            line.match_indices(folder).any(|(at, _)| {
+                let starts_a_path =
+                    !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/~}".contains(c));
+                starts_a_path && is_personal(&line[at + folder.len()..])
+            })
+        })?;
+        Some(format!("a path of somebody's machine: {folder}..."))
     })
+}
+
+/// Whether what follows such a folder is a name, and not one made up for an example.
+fn is_personal(rest: &str) -> bool {
+    let end = rest.find(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
+    let name = &rest[..end.unwrap_or(rest.len())];
+    name.len() > 1 && !EXAMPLE_NAMES.contains(&name)
 }
 
 /// Packages come from the public registries, by their public names.
@@ -96,7 +103,8 @@ mod tests {
     #[test]
     fn paths_of_a_machine_are_found() {
         let check = |text: &str| no_development_paths(&TrackedFile::sample("a.md", text)).len();
-        assert_eq!(check(concat!("see /ho", "me/someone/code")), 1);
+        assert_eq!(check(concat!("see /ho", "me/jdoe/code")), 1);
+        assert_eq!(check("/home/somebody/code, /work/x, /home/<name>"), 0);
         assert_eq!(check(concat!("\"/wo", "rk/tree\"")), 1);
         assert_eq!(check("mounted at /home and /root"), 0);
         assert_eq!(check("https://example.org/work/x and ./work/x and /proc/1"), 0);
