@@ -1,7 +1,7 @@
 //! The record on disk. It is rewritten after every benchmark by writing a new file beside it, flushing it and
 //! renaming it over the old one, so a kill at any moment leaves the previous or the next version, both whole.
 //! A finished result is turned into text once; a rewrite costs the size of the file, which for 500 benchmarks
-//! is about 15 MB. Samples beyond [`INLINE_SAMPLES`] per benchmark go to an append-only sidecar that is flushed before the
+//! is about 15 MB. Samples beyond 4096 per benchmark go to an append-only sidecar that is flushed before the
 //! record names them.
 
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use super::{BenchmarkRunResult, BenchmarkSuiteRun, RunState, SampleData};
 use crate::error::BenchError;
 
 /// A benchmark with more samples than this keeps them in the sidecar.
-pub const INLINE_SAMPLES: usize = 4096;
+const INLINE_SAMPLES: usize = 4096;
 
 /// A record larger than this is not read: the largest planned run is far smaller.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
@@ -78,16 +78,19 @@ pub fn read_samples(record: &Path, samples: &SampleData) -> Result<Vec<f64>, Ben
     let fail = |error| BenchError::file("cannot read", &path, error);
     let mut sidecar = File::open(&path).map_err(fail)?;
     let available = sidecar.metadata().map_err(fail)?.len();
-    let bytes = count.checked_mul(8).filter(|bytes| {
-        offset_bytes.checked_add(*bytes).is_some_and(|end| end <= available)
-    });
+    let bytes = count
+        .checked_mul(8)
+        .filter(|bytes| offset_bytes.checked_add(*bytes).is_some_and(|end| end <= available));
     let Some(bytes) = bytes else {
         return Err(malformed("the sample file is shorter than the record says"));
     };
     sidecar.seek(SeekFrom::Start(offset_bytes)).map_err(fail)?;
     let mut raw = vec![0; bytes as usize];
     sidecar.read_exact(&mut raw).map_err(fail)?;
-    Ok(raw.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("chunks of 8"))).collect())
+    Ok(raw
+        .chunks_exact(8)
+        .map(|b| f64::from_le_bytes(b.try_into().expect("chunks of 8")))
+        .collect())
 }
 
 /// A record being written.

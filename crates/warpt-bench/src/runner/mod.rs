@@ -21,7 +21,8 @@ use crate::context::{Cancel, Context};
 use crate::error::BenchError;
 use crate::isolate::{ChildRequest, Isolation};
 use crate::record::{
-    BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Check, Notice, Outcome, RecordFile, RunState,
+    BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Check, Notice, Outcome, RecordFile,
+    RunState,
 };
 use crate::registry::Selected;
 use crate::request::RunRequest;
@@ -131,7 +132,12 @@ impl Runner<'_> {
         Finished { result, environment_error }
     }
 
-    fn run_isolated(&mut self, isolation: &Isolation, item: &Selected, request: &RunRequest) -> Finished {
+    fn run_isolated(
+        &mut self,
+        isolation: &Isolation,
+        item: &Selected,
+        request: &RunRequest,
+    ) -> Finished {
         let child = ChildRequest {
             id: item.spec.id.clone(),
             request: request.clone(),
@@ -148,7 +154,8 @@ impl Runner<'_> {
         }
     }
 
-    fn context(&self, item: &Selected, request: &RunRequest) -> Context {
+    /// What preparation of a benchmark sees under a request.
+    pub fn context(&self, item: &Selected, request: &RunRequest) -> Context {
         let mut cpus = warpt_machine::topology::usable_cpus();
         if let Some(threads) = request.threads {
             cpus.truncate(threads.max(1));
@@ -185,7 +192,8 @@ impl Runner<'_> {
             let mut report = |phase: Phase, fraction: f64| {
                 observer.event(&Event::Progress { label: &label, index, count, phase, fraction });
             };
-            match measure(case.as_mut(), &settings, self.clock, overhead, &self.cancel, &mut report) {
+            match measure(case.as_mut(), &settings, self.clock, overhead, &self.cancel, &mut report)
+            {
                 Ok(series) => summarize::keep(case.as_mut(), series, result),
                 Err(CaseError::Skipped(reason)) => result.warnings.push(Notice {
                     code: "case-skipped".into(),
@@ -205,13 +213,13 @@ pub fn duration_seconds(item: &Selected, request: &RunRequest) -> f64 {
     request.duration_seconds.unwrap_or(stated)
 }
 
-/// Half of what is free, and within the tightest control-group limit: a benchmark must not push the host into swap.
+/// Three quarters of what is free, within the tightest control-group limit: a benchmark must not push the host into
+/// swap nor itself over the limit.
 fn memory_limit(machine: &Machine) -> u64 {
     let available = machine.memory.as_ref().and_then(|memory| memory.available_bytes);
     let limit = machine.limits.as_ref().and_then(|limits| limits.memory_limit_bytes);
-    let used = machine.limits.as_ref().and_then(|limits| limits.memory_used_bytes).unwrap_or(0);
     let free = available.unwrap_or(1 << 30);
-    limit.map_or(free, |limit| free.min(limit.saturating_sub(used))) / 4 * 3
+    limit.map_or(free, |limit| free.min(limit)) / 4 * 3
 }
 
 fn empty_result(item: &Selected, system: Option<Machine>) -> BenchmarkRunResult {

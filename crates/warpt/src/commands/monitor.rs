@@ -41,8 +41,7 @@ impl Watch {
         if let Some(path) = &options.output {
             write_atomically(path, b"[]")?;
         }
-        let interval = Duration::from_secs_f64(options.interval_seconds);
-        let monitor = Monitor::start(MonitorConfig { interval, ..MonitorConfig::default() })?;
+        let monitor = Monitor::start(&MonitorConfig::every(options.interval_seconds)?)?;
         Ok(Self { monitor: Some(monitor), output: options.output.clone() })
     }
 
@@ -63,28 +62,36 @@ impl Watch {
 }
 
 /// Watches until the time is over or the user stops it.
-pub fn run(arguments: &MonitorArguments, config: Option<&Path>, output: &mut Output) -> Result<Exit> {
+pub fn run(
+    arguments: &MonitorArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
     let mut config = Config::load(config)?;
     config.option("monitor_interval", arguments.interval.as_deref())?;
     let interval_seconds = config.number("monitor_interval").unwrap_or(1.0);
     let path = arguments.output.clone().or_else(|| arguments.export.path("monitor", ""));
     let cancel = interrupt::install()?;
-    let watch = Watch::start(&WatchOptions { enabled: true, interval_seconds, output: path.clone() })?;
+    let watch =
+        Watch::start(&WatchOptions { enabled: true, interval_seconds, output: path.clone() })?;
     let start = Instant::now();
     let end = arguments.duration.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
-    let mut shown = 0;
+    let mut shown = None;
     if !arguments.json {
         output.line(timeline::LIVE_HEADER)?;
     }
     while !cancel.is_cancelled() && end.is_none_or(|end| start.elapsed() < end) {
-        std::thread::sleep(Duration::from_millis(20).min(Duration::from_secs_f64(interval_seconds)));
+        std::thread::sleep(
+            Duration::from_millis(20).min(Duration::from_secs_f64(interval_seconds)),
+        );
         if arguments.json {
             continue;
         }
         if let Some(monitor) = &watch.monitor {
-            for record in monitor.since(shown) {
+            let newest = monitor.latest().filter(|record| Some(record.timestamp) != shown);
+            if let Some(record) = newest {
                 output.line(&timeline::live(&record))?;
-                shown += 1;
+                shown = Some(record.timestamp);
             }
         }
     }
