@@ -1,0 +1,172 @@
+//! A child process that stays and answers line by line, so that two programs can be interleaved at the grain of a
+//! millisecond.
+//!
+//! # The protocol
+//!
+//! The child prepares, warms up and writes `ready`. Then for every line it reads it writes one line:
+//!
+//! | request | answer |
+//! |---|---|
+//! | `sample` | the cost of one sample, a positive decimal number |
+//! | `verify` | `ok` if what it computed so far is right |
+//!
+//! `error MESSAGE` answers anything that went wrong. End of input ends the child. Between requests it sleeps in a
+//! read, so it does not disturb the other side.
+
+use std::time::Duration;
+
+use super::child::{Launch, Leashed};
+use super::subject::Subject;
+use crate::context::Cancel;
+use crate::error::BenchError;
+
+/// How long a child may take over its parts.
+#[derive(Debug, Clone, Copy)]
+pub struct LineLimits {
+    /// From start to `ready`.
+    pub start: Duration,
+    /// For each answer.
+    pub answer: Duration,
+}
+
+impl Default for LineLimits {
+    fn default() -> Self {
+        Self { start: Duration::from_secs(60), answer: Duration::from_secs(30) }
+    }
+}
+
+/// A persistent child that speaks the protocol above.
+pub struct LineProcess {
+    name: String,
+    launch: Launch,
+    limits: LineLimits,
+    cancel: Cancel,
+    child: Option<Leashed>,
+}
+
+impl LineProcess {
+    /// A child that is started at the first restart.
+    pub fn new(
+        name: impl Into<String>,
+        launch: Launch,
+        limits: LineLimits,
+        cancel: Cancel,
+    ) -> Self {
+        Self { name: name.into(), launch, limits, cancel, child: None }
+    }
+
+    /// Asks the child whether what it computed is right.
+    pub fn verify(&mut self) -> Result<(), BenchError> {
+        let answer = self.request("verify")?;
+        if answer == "ok" { Ok(()) } else { Err(self.unexpected(&answer, "ok")) }
+    }
+
+    /// Ends the child by closing its input and waits for it.
+    pub fn finish(&mut self) -> Result<(), BenchError> {
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        child.close_input();
+        let (_, status) = child.finish(self.limits.answer)?;
+        if status.success() { Ok(()) } else { Err(child.error(&format!("{status}"))) }
+    }
+
+    fn request(&mut self, line: &str) -> Result<String, BenchError> {
+        let Some(child) = &mut self.child else {
+            return Err(BenchError::Child {
+                program: self.name.clone(),
+                detail: "not started".into(),
+            });
+        };
+        let answer = child.send(line).and_then(|()| child.line(self.limits.answer));
+        if answer.is_err() {
+            self.child = None;
+        }
+        answer
+    }
+
+    fn unexpected(&self, answer: &str, expected: &str) -> BenchError {
+        let short: String = answer.chars().take(200).collect();
+        let detail = match short.strip_prefix("error ") {
+            Some(message) => message.to_owned(),
+            None => format!("expected {expected}, found {short:?}"),
+        };
+        match &self.child {
+            Some(child) => child.error(&detail),
+            None => BenchError::Child { program: self.name.clone(), detail },
+        }
+    }
+}
+
+impl Subject for LineProcess {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn restart(&mut self) -> Result<(), BenchError> {
+        // The old one goes first: two of a kind might not fit into memory.
+        self.child = None;
+        let child = self.child.insert(Leashed::spawn(&self.launch, &self.cancel)?);
+        let answer = child.line(self.limits.start)?;
+        if answer == "ready" { Ok(()) } else { Err(self.unexpected(&answer, "ready")) }
+    }
+
+    fn sample(&mut self) -> Result<f64, BenchError> {
+        let answer = self.request("sample")?;
+        match answer.parse::<f64>() {
+            Ok(cost) if cost.is_finite() && cost > 0.0 => Ok(cost),
+            _ => Err(self.unexpected(&answer, "a positive number")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(script: &str) -> LineProcess {
+        let limits = LineLimits { start: Duration::from_secs(20), answer: Duration::from_secs(20) };
+        LineProcess::new("script", Launch::new(["sh", "-c", script]), limits, Cancel::default())
+    }
+
+    const COUNTING: &str = "echo ready; n=0; while read -r word; do n=$((n+1)); \
+        case $word in sample) echo $n.5;; verify) echo ok;; esac; done";
+
+    #[test]
+    fn answers_come_one_by_one_and_a_restart_begins_anew() {
+        let mut child = script(COUNTING);
+        assert!(child.sample().is_err(), "not started");
+        child.restart().unwrap();
+        assert_eq!((child.sample().unwrap(), child.sample().unwrap()), (1.5, 2.5));
+        child.verify().unwrap();
+        child.restart().unwrap();
+        assert_eq!(child.sample().unwrap(), 1.5);
+        child.finish().unwrap();
+    }
+
+    #[test]
+    fn a_crash_carries_the_last_words() {
+        let mut child = script("echo ready; read -r word; echo tile fault >&2; exit 3");
+        child.restart().unwrap();
+        let message = child.sample().unwrap_err().to_string();
+        assert!(message.contains("tile fault") && message.contains("exit code 3"), "{message}");
+        // It can be started again.
+        child.restart().unwrap();
+    }
+
+    #[test]
+    fn wrong_answers_and_stated_errors_are_told_apart() {
+        let mut child =
+            script("echo ready; read -r word; echo soon; read -r word; echo error no tiles");
+        child.restart().unwrap();
+        assert!(child.sample().unwrap_err().to_string().contains("\"soon\""));
+        let message = child.sample().unwrap_err().to_string();
+        assert!(message.ends_with("no tiles"), "{message}");
+        assert!(script("echo hello").restart().unwrap_err().to_string().contains("expected ready"));
+    }
+
+    #[test]
+    fn a_silent_child_is_ended_at_its_limit() {
+        let mut child = script("sleep 60");
+        child.limits.start = Duration::from_millis(30);
+        assert!(child.restart().unwrap_err().to_string().contains("no answer within"));
+    }
+}
