@@ -1,1 +1,13 @@
-//! placeholder
+//! Results as people and other tools read them. Functions take records and return text; nothing here prints or
+//! measures. Text may carry ANSI styles; whoever prints strips them where there is no terminal. Every string that
+//! came from outside passes through [`text::clean`].
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod inventory;
+pub mod listing;
+pub mod number;
+pub mod result;
+pub mod table;
+pub mod text;
+pub mod timeline;

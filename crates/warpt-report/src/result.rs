@@ -1,0 +1,131 @@
+//! A benchmark's result and a whole run as a page.
+
+use warpt_bench::record::{BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Outcome};
+use warpt_machine::preflight::Preflight;
+
+use crate::number::{percent, seconds, significant};
+use crate::table::TextTable;
+use crate::text::{BAD, CAUTION, FAINT, GOOD, HEADING, clean, styled, wrap};
+
+/// Warnings shown per benchmark; the record holds all.
+const MAX_WARNINGS: usize = 6;
+
+/// One finished benchmark: a heading, its metrics, what a reader should know.
+pub fn benchmark(result: &BenchmarkRunResult, width: usize) -> String {
+    let mut page = heading(result);
+    let mut table =
+        TextTable::new(&["metric", "median", "unit", "± 95%", "detects", "of limit"]).right(&[1, 3, 4, 5]);
+    for metric in &result.metrics {
+        table.row(&row(metric));
+    }
+    if !table.is_empty() {
+        page.push_str(&table.render(width));
+    }
+    for ceiling in ceilings(result) {
+        page.push_str(&styled(FAINT, &format!("  {}", wrap(&ceiling, width - 2, "    "))));
+        page.push('\n');
+    }
+    for warning in result.warnings.iter().take(MAX_WARNINGS) {
+        let text = wrap(&format!("note: {}", clean(&warning.message)), width - 2, "    ");
+        page.push_str(&format!("  {}\n", styled(CAUTION, &text)));
+    }
+    if result.warnings.len() > MAX_WARNINGS {
+        let more = result.warnings.len() - MAX_WARNINGS;
+        page.push_str(&format!("  and {more} more notes in the record\n"));
+    }
+    page
+}
+
+fn heading(result: &BenchmarkRunResult) -> String {
+    let name = styled(HEADING, &clean(&result.spec.id.to_string()));
+    let took = result.end_time.duration_since(result.start_time).as_secs_f64();
+    let reason = clean(result.error_message.as_deref().unwrap_or("no reason given"));
+    match result.outcome {
+        Outcome::Passed => {
+            let checks = match result.checks.len() {
+                0 => "no checks".to_owned(),
+                1 => "1 check held".to_owned(),
+                count => format!("{count} checks held"),
+            };
+            format!("{name}  {} in {}, {checks}\n", styled(GOOD, "passed"), seconds(took))
+        }
+        Outcome::Failed => {
+            let text = wrap(&format!("failed: {reason}"), 78, "    ");
+            format!("{name}\n  {}\n", styled(BAD, &text))
+        }
+        Outcome::Skipped => {
+            let text = wrap(&format!("skipped: {reason}"), 78, "    ");
+            format!("{name}\n  {}\n", styled(CAUTION, &text))
+        }
+    }
+}
+
+/// What a metric is called in a table: its name and its tags, numbers with their key.
+pub fn label(metric: &BenchmarkMetric) -> String {
+    let mut label = metric.name.clone();
+    for (key, value) in metric.tags.iter().flatten() {
+        if value.starts_with(|c: char| c.is_ascii_digit()) {
+            label.push_str(&format!(" {key}={value}"));
+        } else {
+            label.push_str(&format!(" {value}"));
+        }
+    }
+    label
+}
+
+fn row(metric: &BenchmarkMetric) -> [String; 6] {
+    let summary = metric.summary.as_ref();
+    let unverified = metric.verified.is_none_or(|verified| !verified);
+    let mark = if unverified { " (unverified)" } else { "" };
+    [
+        format!("{}{mark}", label(metric)),
+        significant(metric.value),
+        metric.unit.clone(),
+        summary.map_or_else(String::new, |summary| percent(summary.relative_half_width)),
+        summary.map_or_else(String::new, |summary| percent(summary.minimum_detectable_effect)),
+        metric.ceiling.as_ref().map_or_else(String::new, |ceiling| percent(ceiling.fraction)),
+    ]
+}
+
+/// Each distinct limit once.
+fn ceilings(result: &BenchmarkRunResult) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for ceiling in result.metrics.iter().filter_map(|metric| metric.ceiling.as_ref()) {
+        let source = clean(&ceiling.source);
+        if !seen.contains(&source) {
+            seen.push(source);
+        }
+    }
+    match seen.len() {
+        0 => Vec::new(),
+        1..=3 => seen.into_iter().map(|source| format!("limit: {source}")).collect(),
+        _ => vec![result.spec.ceiling.as_deref().map_or_else(
+            || "limits: each metric's is in the record".to_owned(),
+            |sentence| format!("limit: {}", clean(sentence)),
+        )],
+    }
+}
+
+/// The last lines of a run.
+pub fn summary(run: &BenchmarkSuiteRun) -> String {
+    let (passed, failed, skipped) =
+        (run.count(Outcome::Passed), run.count(Outcome::Failed), run.count(Outcome::Skipped));
+    let mut parts = vec![format!("{passed} passed")];
+    if failed > 0 {
+        parts.push(styled(BAD, &format!("{failed} failed")));
+    }
+    if skipped > 0 {
+        parts.push(styled(CAUTION, &format!("{skipped} skipped")));
+    }
+    format!("{}\n", parts.join(", "))
+}
+
+/// What makes the host noisy, before a run.
+pub fn preflight(preflight: &Preflight, width: usize) -> String {
+    let mut page = String::new();
+    for finding in preflight.findings.iter().filter(|finding| finding.is_warning()) {
+        let text = format!("{} {}", clean(&finding.message), clean(&finding.advice));
+        page.push_str(&format!("{}\n", styled(CAUTION, &wrap(&format!("noise: {text}"), width, "  "))));
+    }
+    page
+}

@@ -1,0 +1,7 @@
+//! One module per command: each turns its arguments into one call and renders the answer.
+
+pub mod benchmark;
+pub mod config;
+pub mod documentation;
+pub mod list;
+pub mod monitor;
