@@ -10,7 +10,9 @@ use crate::error::BenchError;
 use crate::nearest::nearest;
 
 /// A hardware or system area to benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum BenchmarkComponent {
     /// Processor cores.
@@ -85,7 +87,9 @@ impl fmt::Display for BenchmarkKind {
 }
 
 /// The unique name of a benchmark: its suite and its name within the suite.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct BenchmarkId {
     /// The suite, such as `micro`.
     pub suite: String,

@@ -101,7 +101,13 @@ impl Isolation {
             let line = line.map_err(|error| fail(error.to_string()))?;
             match serde_json::from_str(&line).map_err(|error| fail(error.to_string()))? {
                 Message::Progress { label, index, count, phase, fraction } => {
-                    observer.event(&Event::Progress { label: &label, index, count, phase, fraction });
+                    observer.event(&Event::Progress {
+                        label: &label,
+                        index,
+                        count,
+                        phase,
+                        fraction,
+                    });
                 }
                 Message::Finished { result, environment_error } => {
                     finished = Some(Finished { result: *result, environment_error });
@@ -158,21 +164,28 @@ pub fn serve(
     input: &mut dyn Read,
     output: &mut dyn Write,
 ) -> Result<(), BenchError> {
-    let child: ChildRequest = serde_json::from_reader(input)
-        .map_err(|error| BenchError::Child { program: "request".into(), detail: error.to_string() })?;
+    let child: ChildRequest = serde_json::from_reader(input).map_err(|error| {
+        BenchError::Child { program: "request".into(), detail: error.to_string() }
+    })?;
     let alone = RunRequest {
         suite: Some(child.id.suite.clone()),
         benchmarks: vec![child.id.name.clone()],
         components: Vec::new(),
-        params: child.request.params.iter().filter(|(key, _)| {
-            // Parameters of other benchmarks of the same run are unknown here.
-            registry.find(Some(&child.id.suite), &child.id.name).is_ok_and(|benchmark| {
-                let name = key.rsplit('.').next().unwrap_or(key);
-                let scope = key.split_once('.').map(|(scope, _)| scope);
-                scope.is_none_or(|scope| scope == child.id.name)
-                    && benchmark.spec().parameters.iter().any(|spec| spec.name == name)
+        params: child
+            .request
+            .params
+            .iter()
+            .filter(|(key, _)| {
+                // Parameters of other benchmarks of the same run are unknown here.
+                registry.find(Some(&child.id.suite), &child.id.name).is_ok_and(|benchmark| {
+                    let name = key.rsplit('.').next().unwrap_or(key);
+                    let scope = key.split_once('.').map(|(scope, _)| scope);
+                    scope.is_none_or(|scope| scope == child.id.name)
+                        && benchmark.spec().parameters.iter().any(|spec| spec.name == name)
+                })
             })
-        }).cloned().collect(),
+            .cloned()
+            .collect(),
         isolate: false,
         ..child.request
     };

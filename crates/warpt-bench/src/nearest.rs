@@ -8,8 +8,12 @@ pub fn nearest<'a>(wrong: &str, valid: impl Iterator<Item = &'a str>) -> Vec<Str
         valid.map(|name| (strsim::jaro_winkler(&wrong, &name.to_lowercase()), name)).collect();
     scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
     scored.dedup_by(|left, right| left.1 == right.1);
-    let near: Vec<String> =
-        scored.iter().filter(|(score, _)| *score >= 0.75).take(3).map(|(_, n)| (*n).to_owned()).collect();
+    let near: Vec<String> = scored
+        .iter()
+        .filter(|(score, _)| *score >= 0.75)
+        .take(3)
+        .map(|(_, n)| (*n).to_owned())
+        .collect();
     if near.is_empty() && scored.len() <= 16 {
         return scored.into_iter().map(|(_, name)| name.to_owned()).collect();
     }

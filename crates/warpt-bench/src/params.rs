@@ -109,7 +109,10 @@ impl ParamSpec {
                 parse_size(text).ok_or_else(|| bad("a whole number such as 64 or 16M".into()))?,
             ),
             ParamValue::Float(_) => ParamValue::Float(
-                text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| bad("a number".into()))?,
+                text.parse()
+                    .ok()
+                    .filter(|v: &f64| v.is_finite())
+                    .ok_or_else(|| bad("a number".into()))?,
             ),
             ParamValue::Text(_) => ParamValue::Text(text.to_owned()),
         };
@@ -176,7 +179,11 @@ impl Params {
     /// Sets one parameter from text.
     pub fn set(&mut self, specs: &[ParamSpec], key: &str, text: &str) -> Result<(), BenchError> {
         let spec = specs.iter().find(|spec| spec.name == key).ok_or_else(|| {
-            BenchError::unknown("parameter", key, nearest(key, specs.iter().map(|s| s.name.as_str())))
+            BenchError::unknown(
+                "parameter",
+                key,
+                nearest(key, specs.iter().map(|s| s.name.as_str())),
+            )
         })?;
         self.0.insert(key.to_owned(), spec.parse(text)?);
         Ok(())
@@ -239,7 +246,9 @@ mod tests {
         let mut params = Params::defaults(&specs);
         let message = params.set(&specs, "sise", "1").unwrap_err().to_string();
         assert!(message.contains("did you mean size"), "{message}");
-        for (key, text) in [("size", "0"), ("size", "9999999999G"), ("dtype", "f16"), ("direct", "2")] {
+        for (key, text) in
+            [("size", "0"), ("size", "9999999999G"), ("dtype", "f16"), ("direct", "2")]
+        {
             assert!(params.set(&specs, key, text).is_err(), "{key}={text}");
         }
     }

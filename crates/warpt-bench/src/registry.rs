@@ -41,7 +41,11 @@ impl Registry {
     /// A suite by name.
     pub fn suite(&self, name: &str) -> Result<&dyn Suite, BenchError> {
         self.suites().find(|suite| suite.name() == name).ok_or_else(|| {
-            BenchError::unknown("suite", name, nearest(name, self.suites().map(|suite| suite.name())))
+            BenchError::unknown(
+                "suite",
+                name,
+                nearest(name, self.suites().map(|suite| suite.name())),
+            )
         })
     }
 
@@ -121,7 +125,8 @@ impl Registry {
         &self,
         components: &[BenchmarkComponent],
     ) -> Result<Vec<Box<dyn Benchmark>>, BenchError> {
-        let components = if components.is_empty() { &[BenchmarkComponent::System] } else { components };
+        let components =
+            if components.is_empty() { &[BenchmarkComponent::System] } else { components };
         let mut chosen = Vec::new();
         for component in components {
             for (_, ids) in self.defaults.iter().filter(|(of, _)| of == component) {

@@ -18,7 +18,8 @@ impl Overhead {
     /// Measures the cost with an empty body. Takes a few milliseconds.
     pub fn measure(clock: &dyn Clock) -> Self {
         let cost = |iterations: u64, repeats: usize| -> f64 {
-            let mut costs: Vec<f64> = (0..repeats).map(|_| timed(clock, iterations, || ()) as f64).collect();
+            let mut costs: Vec<f64> =
+                (0..repeats).map(|_| timed(clock, iterations, || ()) as f64).collect();
             costs.sort_by(f64::total_cmp);
             // The lower quartile: what it costs when nothing interferes, without leaning on one lucky read.
             costs[repeats / 4]

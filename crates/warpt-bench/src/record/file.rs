@@ -78,16 +78,19 @@ pub fn read_samples(record: &Path, samples: &SampleData) -> Result<Vec<f64>, Ben
     let fail = |error| BenchError::file("cannot read", &path, error);
     let mut sidecar = File::open(&path).map_err(fail)?;
     let available = sidecar.metadata().map_err(fail)?.len();
-    let bytes = count.checked_mul(8).filter(|bytes| {
-        offset_bytes.checked_add(*bytes).is_some_and(|end| end <= available)
-    });
+    let bytes = count
+        .checked_mul(8)
+        .filter(|bytes| offset_bytes.checked_add(*bytes).is_some_and(|end| end <= available));
     let Some(bytes) = bytes else {
         return Err(malformed("the sample file is shorter than the record says"));
     };
     sidecar.seek(SeekFrom::Start(offset_bytes)).map_err(fail)?;
     let mut raw = vec![0; bytes as usize];
     sidecar.read_exact(&mut raw).map_err(fail)?;
-    Ok(raw.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("chunks of 8"))).collect())
+    Ok(raw
+        .chunks_exact(8)
+        .map(|b| f64::from_le_bytes(b.try_into().expect("chunks of 8")))
+        .collect())
 }
 
 /// A record being written.

@@ -21,7 +21,8 @@ use warpt_machine::monitor::Timeline;
 use warpt_machine::preflight::Preflight;
 
 pub use file::{
-    RecordFile, default_file_name, parse_record, random_id, read_record, read_samples, to_json, write_atomically,
+    RecordFile, default_file_name, parse_record, random_id, read_record, read_samples, to_json,
+    write_atomically,
 };
 pub use metric::{BenchmarkMetric, Ceiling, SampleData, metric_id};
 pub use outcome::{Check, Notice, Outcome};

@@ -8,7 +8,10 @@ use super::{BenchmarkSuiteRun, SCHEMA_VERSION};
 pub fn suite_run_schema() -> Value {
     let mut schema = schemars::schema_for!(BenchmarkSuiteRun).to_value();
     if let Some(object) = schema.as_object_mut() {
-        object.insert("$id".into(), format!("urn:warpforge:benchmark-suite-run:v{SCHEMA_VERSION}").into());
+        object.insert(
+            "$id".into(),
+            format!("urn:warpforge:benchmark-suite-run:v{SCHEMA_VERSION}").into(),
+        );
     }
     schema
 }

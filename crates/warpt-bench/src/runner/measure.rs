@@ -53,7 +53,8 @@ pub fn measure(
     report(Phase::Prepare, 0.0);
     case.enter()?;
     let specs = case.metrics();
-    let primary = specs.first().cloned().ok_or_else(|| CaseError::Failed("no metric declared".into()))?;
+    let primary =
+        specs.first().cloned().ok_or_else(|| CaseError::Failed("no metric declared".into()))?;
     let iterations = calibrate(case, clock, overhead)?;
     let mut series = Series {
         metrics: specs.into_iter().map(|spec| (spec, Vec::new())).collect(),

@@ -21,7 +21,8 @@ use crate::context::{Cancel, Context};
 use crate::error::BenchError;
 use crate::isolate::{ChildRequest, Isolation};
 use crate::record::{
-    BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Check, Notice, Outcome, RecordFile, RunState,
+    BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Check, Notice, Outcome, RecordFile,
+    RunState,
 };
 use crate::registry::Selected;
 use crate::request::RunRequest;
@@ -131,7 +132,12 @@ impl Runner<'_> {
         Finished { result, environment_error }
     }
 
-    fn run_isolated(&mut self, isolation: &Isolation, item: &Selected, request: &RunRequest) -> Finished {
+    fn run_isolated(
+        &mut self,
+        isolation: &Isolation,
+        item: &Selected,
+        request: &RunRequest,
+    ) -> Finished {
         let child = ChildRequest {
             id: item.spec.id.clone(),
             request: request.clone(),
@@ -185,7 +191,8 @@ impl Runner<'_> {
             let mut report = |phase: Phase, fraction: f64| {
                 observer.event(&Event::Progress { label: &label, index, count, phase, fraction });
             };
-            match measure(case.as_mut(), &settings, self.clock, overhead, &self.cancel, &mut report) {
+            match measure(case.as_mut(), &settings, self.clock, overhead, &self.cancel, &mut report)
+            {
                 Ok(series) => summarize::keep(case.as_mut(), series, result),
                 Err(CaseError::Skipped(reason)) => result.warnings.push(Notice {
                     code: "case-skipped".into(),

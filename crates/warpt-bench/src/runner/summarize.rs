@@ -16,13 +16,16 @@ const OTHERS_BUSY_PERCENT: f64 = 10.0;
 /// Verifies a measured case and adds its metrics, checks and warnings to the result.
 pub(super) fn keep(case: &mut dyn Case, series: Series, result: &mut BenchmarkRunResult) {
     let checks = case.verify();
-    let verified = if checks.is_empty() { None } else { Some(checks.iter().all(|check| check.passed)) };
+    let verified =
+        if checks.is_empty() { None } else { Some(checks.iter().all(|check| check.passed)) };
     let first = result.metrics.len();
     let label = case.label();
     if !series.steady {
         result.warnings.push(Notice {
             code: "not-steady".into(),
-            message: format!("{label}: no steady state within the warm-up time; try --burnin-seconds"),
+            message: format!(
+                "{label}: no steady state within the warm-up time; try --burnin-seconds"
+            ),
             metric: None,
         });
     }
@@ -68,13 +71,22 @@ pub(super) fn condition_warnings(conditions: &Conditions) -> Vec<Notice> {
         notices.push(Notice { code: code.into(), message, metric: None });
     };
     if let Some(steal) = conditions.steal_percent.filter(|steal| *steal > STEAL_PERCENT) {
-        say("steal", format!("the hypervisor took {steal:.1}% of the CPU time during the measurement"));
+        say(
+            "steal",
+            format!("the hypervisor took {steal:.1}% of the CPU time during the measurement"),
+        );
     }
     if let Some(busy) = conditions.other_busy_percent.filter(|busy| *busy > OTHERS_BUSY_PERCENT) {
-        say("others-busy", format!("other programs used {busy:.0}% of the machine during the measurement"));
+        say(
+            "others-busy",
+            format!("other programs used {busy:.0}% of the machine during the measurement"),
+        );
     }
     if let Some(throttled) = conditions.throttled_seconds.filter(|seconds| *seconds > 0.0) {
-        say("throttled", format!("the control group's CPU quota stopped this process for {throttled:.2} s"));
+        say(
+            "throttled",
+            format!("the control group's CPU quota stopped this process for {throttled:.2} s"),
+        );
     }
     notices
 }
