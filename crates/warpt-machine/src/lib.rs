@@ -5,4 +5,25 @@
 //! carry the reason; nothing here prints.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod absent;
+mod affinity;
+#[cfg(test)]
+mod captured;
+pub mod cgroup;
+pub mod conditions;
+pub mod counters;
+pub mod cpulist;
+pub mod energy;
+mod error;
+pub mod gpu;
+pub mod inventory;
+pub mod monitor;
+mod mounts;
+pub mod preflight;
+pub mod probe;
+pub mod redact;
+pub mod resource_usage;
 pub mod source;
+pub mod topology;
+
+pub use error::MachineError;

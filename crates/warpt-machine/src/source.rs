@@ -60,7 +60,9 @@ impl SystemRoot {
     pub fn bytes(&self, absolute: &str) -> Result<Vec<u8>, Reason> {
         let file = File::open(self.path(absolute)).map_err(|error| explain(absolute, &error))?;
         let mut bytes = Vec::new();
-        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(|error| explain(absolute, &error))?;
+        file.take(MAX_FILE_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(|error| explain(absolute, &error))?;
         Ok(bytes)
     }
 
@@ -68,14 +70,18 @@ impl SystemRoot {
     pub fn parse<T: std::str::FromStr>(&self, absolute: &str) -> Result<T, Reason> {
         let text = self.text(absolute)?;
         let word = text.split_whitespace().next().unwrap_or("");
-        word.parse().map_err(|_| format!("{absolute} holds {word:?}, which is not what was expected"))
+        word.parse()
+            .map_err(|_| format!("{absolute} holds {word:?}, which is not what was expected"))
     }
 
     /// The names in a directory, sorted; an unreadable directory is a reason.
     pub fn names(&self, absolute: &str) -> Result<Vec<String>, Reason> {
-        let entries = std::fs::read_dir(self.path(absolute)).map_err(|error| explain(absolute, &error))?;
-        let mut names: Vec<String> =
-            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let entries =
+            std::fs::read_dir(self.path(absolute)).map_err(|error| explain(absolute, &error))?;
+        let mut names: Vec<String> = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         Ok(names)
     }

@@ -8,7 +8,8 @@ use crate::text::{HEADING, clean, styled, wrap};
 /// The benchmarks of one suite as a table.
 pub fn suite(name: &str, description: &str, specs: &[BenchmarkSpec], width: usize) -> String {
     let mut page = format!("{}  {description}\n", styled(HEADING, name));
-    let mut table = TextTable::new(&["benchmark", "components", "kind", "seconds", "measures"]).right(&[3]);
+    let mut table =
+        TextTable::new(&["benchmark", "components", "kind", "seconds", "measures"]).right(&[3]);
     for spec in specs {
         let components: Vec<&str> = spec.components.iter().map(|c| c.name()).collect();
         table.row(&[

@@ -1,7 +1,7 @@
 //! A benchmark's result and a whole run as a page.
 
 use warpt_bench::record::{BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Outcome};
-use warpt_machine::preflight::Preflight;
+use warpt_machine::preflight::{Preflight, Severity};
 
 use crate::number::{percent, seconds, significant};
 use crate::table::TextTable;
@@ -13,8 +13,8 @@ const MAX_WARNINGS: usize = 6;
 /// One finished benchmark: a heading, its metrics, what a reader should know.
 pub fn benchmark(result: &BenchmarkRunResult, width: usize) -> String {
     let mut page = heading(result);
-    let mut table =
-        TextTable::new(&["metric", "median", "unit", "± 95%", "detects", "of limit"]).right(&[1, 3, 4, 5]);
+    let mut table = TextTable::new(&["metric", "median", "unit", "± 95%", "detects", "of limit"])
+        .right(&[1, 3, 4, 5]);
     for metric in &result.metrics {
         table.row(&row(metric));
     }
@@ -123,9 +123,13 @@ pub fn summary(run: &BenchmarkSuiteRun) -> String {
 /// What makes the host noisy, before a run.
 pub fn preflight(preflight: &Preflight, width: usize) -> String {
     let mut page = String::new();
-    for finding in preflight.findings.iter().filter(|finding| finding.is_warning()) {
+    for finding in preflight.findings.iter().filter(|finding| finding.severity == Severity::Warning)
+    {
         let text = format!("{} {}", clean(&finding.message), clean(&finding.advice));
-        page.push_str(&format!("{}\n", styled(CAUTION, &wrap(&format!("noise: {text}"), width, "  "))));
+        page.push_str(&format!(
+            "{}\n",
+            styled(CAUTION, &wrap(&format!("noise: {text}"), width, "  "))
+        ));
     }
     page
 }

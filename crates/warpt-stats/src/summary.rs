@@ -105,7 +105,7 @@ impl Summary {
     /// median, is the interval's half width over `t` at the interval's confidence, and t has `2 (m - 1)` degrees
     /// of freedom for an effective count `m`. With `√2` for the noise of the second measurement.
     ///
-    /// O(n log n), plus at most 1000 resamples of at most 400 values.
+    /// O(n log n), plus at most 1000 resamples of at most 200 values.
     #[must_use]
     pub fn of(samples: &[f64]) -> Option<Self> {
         let usable = |sample: &f64| sample.abs() <= LARGEST_MAGNITUDE;

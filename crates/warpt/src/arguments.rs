@@ -285,7 +285,9 @@ fn component(text: &str) -> Result<BenchmarkComponent, String> {
 
 fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.to_owned())),
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.to_owned()))
+        }
         _ => Err("expected KEY=VALUE".to_owned()),
     }
 }

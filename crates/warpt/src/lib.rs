@@ -49,7 +49,9 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Benchmark(benchmark) => commands::benchmark::run(benchmark, config, output),
         Command::Monitor(monitor) => commands::monitor::run(&monitor, config, output),
         Command::Config(command) => commands::config::run(&command, config, output),
-        Command::Completions(completions) => commands::documentation::completions(&completions, output),
+        Command::Completions(completions) => {
+            commands::documentation::completions(&completions, output)
+        }
         Command::Man(man) => commands::documentation::man(&man, output),
     }
 }

@@ -1,7 +1,7 @@
 //! The record on disk. It is rewritten after every benchmark by writing a new file beside it, flushing it and
 //! renaming it over the old one, so a kill at any moment leaves the previous or the next version, both whole.
 //! A finished result is turned into text once; a rewrite costs the size of the file, which for 500 benchmarks
-//! is about 15 MB. Samples beyond [`INLINE_SAMPLES`] per benchmark go to an append-only sidecar that is flushed before the
+//! is about 15 MB. Samples beyond 4096 per benchmark go to an append-only sidecar that is flushed before the
 //! record names them.
 
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use super::{BenchmarkRunResult, BenchmarkSuiteRun, RunState, SampleData};
 use crate::error::BenchError;
 
 /// A benchmark with more samples than this keeps them in the sidecar.
-pub const INLINE_SAMPLES: usize = 4096;
+const INLINE_SAMPLES: usize = 4096;
 
 /// A record larger than this is not read: the largest planned run is far smaller.
 const MAX_RECORD_BYTES: u64 = 1 << 30;

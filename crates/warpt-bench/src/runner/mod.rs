@@ -154,7 +154,8 @@ impl Runner<'_> {
         }
     }
 
-    fn context(&self, item: &Selected, request: &RunRequest) -> Context {
+    /// What preparation of a benchmark sees under a request.
+    pub fn context(&self, item: &Selected, request: &RunRequest) -> Context {
         let mut cpus = warpt_machine::topology::usable_cpus();
         if let Some(threads) = request.threads {
             cpus.truncate(threads.max(1));
@@ -212,13 +213,13 @@ pub fn duration_seconds(item: &Selected, request: &RunRequest) -> f64 {
     request.duration_seconds.unwrap_or(stated)
 }
 
-/// Half of what is free, and within the tightest control-group limit: a benchmark must not push the host into swap.
+/// Three quarters of what is free, within the tightest control-group limit: a benchmark must not push the host into
+/// swap nor itself over the limit.
 fn memory_limit(machine: &Machine) -> u64 {
     let available = machine.memory.as_ref().and_then(|memory| memory.available_bytes);
     let limit = machine.limits.as_ref().and_then(|limits| limits.memory_limit_bytes);
-    let used = machine.limits.as_ref().and_then(|limits| limits.memory_used_bytes).unwrap_or(0);
     let free = available.unwrap_or(1 << 30);
-    limit.map_or(free, |limit| free.min(limit.saturating_sub(used))) / 4 * 3
+    limit.map_or(free, |limit| free.min(limit)) / 4 * 3
 }
 
 fn empty_result(item: &Selected, system: Option<Machine>) -> BenchmarkRunResult {

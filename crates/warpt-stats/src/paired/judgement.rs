@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::location::{FEW_UNITS, Location, locate};
 use super::tail::{TailComparison, compare_tails};
 use super::{Observations, PairedConfig, Verdict};
-use crate::distribution::{normal_quantile, student_quantile};
 
 /// The outcome of judging a comparison once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,10 +66,10 @@ impl Comparison {
 
 /// Judges the observations at look number `look` (from 1; 0 is taken as 1). See the [module](super) for the rules.
 ///
-/// The minimum detectable effect is `exp(max(f + t(0.8) s, (t(1 - α/2) + t(0.8)) s)) - 1`: the effect has to clear the
-/// floor `f = ln(1 + effect_floor)` and the significance level α of a look with 80% probability. `s` is the
-/// standard error of the effect, the interval's half width over Student's t, and t has one degree of freedom less than
-/// there are restarts, which pays for `s` being estimated itself.
+/// The minimum detectable effect is found by asking the rule itself: the units are drawn again around zero, each draw says
+/// how large an effect it would have needed to clear both this plan's alpha per look and the floor, and the 80% quantile
+/// of that is stated. With fewer than [`FEW_UNITS`] restarts it is `max(f + t(0.8) s, (t(1 - α/2) + t(0.8)) s)`
+/// instead, with the floor f, the bootstrap's standard error s and Student's t. Extensions can only add to the power.
 #[must_use]
 pub fn judge(observations: &Observations, config: &PairedConfig, look: usize) -> Comparison {
     let look = look.max(1);
@@ -88,7 +87,7 @@ pub fn judge(observations: &Observations, config: &PairedConfig, look: usize) ->
         p_value: 1.0,
         alpha,
         alpha_spent: config.alpha_spent(look),
-        effect_floor: config.effect_floor,
+        effect_floor: config.log_floor().exp_m1(),
         minimum_detectable_effect: f64::INFINITY,
         tail,
         blocks: usable.restarts.iter().map(Vec::len).sum::<usize>() as u64,
@@ -117,7 +116,7 @@ pub fn judge(observations: &Observations, config: &PairedConfig, look: usize) ->
     comparison.high = location.high.exp();
     comparison.p_value = location.p_value;
     location.method.clone_into(&mut comparison.interval_method);
-    comparison.minimum_detectable_effect = detectable(&location, config);
+    comparison.minimum_detectable_effect = location.detectable.exp_m1();
     comparison.location_verdict = location_verdict(&location, config, alpha);
     comparison.verdict = overall(comparison.location_verdict, comparison.tail.verdict);
     explain(&mut comparison, config, &location);
@@ -141,15 +140,6 @@ fn overall(location: Verdict, tail: Verdict) -> Verdict {
         (Verdict::Better, Verdict::Worse) => Verdict::Inconclusive,
         _ => location,
     }
-}
-
-fn detectable(location: &Location, config: &PairedConfig) -> f64 {
-    let alpha = config.location_alpha(1);
-    let t = |p: f64| student_quantile(p, location.freedom).max(normal_quantile(p));
-    let error = location.standard_error;
-    let clear_floor = config.log_floor() + t(0.8) * error;
-    let clear_alpha = (t(1.0 - alpha / 2.0) + t(0.8)) * error;
-    clear_floor.max(clear_alpha).exp_m1()
 }
 
 fn explain(comparison: &mut Comparison, config: &PairedConfig, location: &Location) {

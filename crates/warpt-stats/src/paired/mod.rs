@@ -13,7 +13,8 @@
 //! median ([`Regime::Long`]); a block to `ln(A / B)`; a restart to the median of its blocks. The restarts are the
 //! independent units, so luck that lasts for a restart (memory layout, placement) counts as noise and widens everything.
 //! The effect is the Hodges-Lehmann centre of the units (short) or their median (long). The p value is Wilcoxon's signed-rank
-//! test on the units, exact up to 50. The interval is the exact rank interval that belongs to the estimator. With
+//! test on the units, exact up to 50; for long bodies the smaller of that and the sign test's, doubled, because one pair
+//! of few hit by a burst must not hide a difference. The interval is the exact rank interval that belongs to the estimator. With
 //! fewer than [`FEW_UNITS`] restarts no exact interval exists and a two-level cluster bootstrap stands in, which says so.
 //!
 //! *Why the false-alarm rate holds.* With A = B, swapping the labels of a block leaves all distributions as they

@@ -15,6 +15,8 @@ const FEWEST_TAIL_SAMPLES: usize = 60;
 const HITS: usize = 20;
 /// Most permutations of one test.
 const MOST_PERMUTATIONS: usize = 50_000;
+/// Permutations when the p value is for information only.
+const ROUGH_PERMUTATIONS: usize = 400;
 /// Resamples for the interval.
 const RESAMPLES: usize = 200;
 
@@ -149,7 +151,7 @@ pub(crate) fn compare_tails(
         high: f64::NAN,
         p_value: 1.0,
         alpha,
-        effect_floor: config.tail_effect_floor,
+        effect_floor: config.log_tail_floor().exp_m1(),
         samples: samples as u64,
     };
     if samples == 0 {
@@ -161,10 +163,13 @@ pub(crate) fn compare_tails(
         return comparison;
     }
     let mut random = Random::stream(config.seed, u64::MAX - 1);
-    comparison.p_value = permutation(&pool, observed, alpha, &mut random);
+    let floor = config.log_tail_floor();
+    // Below the floor no p value makes a difference, so a rough one does.
+    let decides = observed.abs() >= floor && alpha > 0.0;
+    let most = if decides { ((5.0 / alpha) as usize).min(MOST_PERMUTATIONS) } else { 0 };
+    comparison.p_value = permutation(&pool, observed, most.max(ROUGH_PERMUTATIONS), &mut random);
     let (low, high) = bootstrap(&pool, config.usable_confidence(), &mut random);
     (comparison.low, comparison.high) = (low.exp(), high.exp());
-    let floor = config.log_tail_floor();
     comparison.verdict = if comparison.p_value <= alpha && observed.abs() >= floor {
         if observed > 0.0 { Verdict::Better } else { Verdict::Worse }
     } else if -floor < low && high < floor {
@@ -175,14 +180,16 @@ pub(crate) fn compare_tails(
     comparison
 }
 
-fn permutation(pool: &Pool, observed: f64, alpha: f64, random: &mut Random) -> f64 {
-    let wanted = if alpha > 0.0 { (20.0 / alpha).ceil() } else { 0.0 };
-    let most = (wanted as usize).clamp(200, MOST_PERMUTATIONS);
+/// `most` swaps at the most; see [`TailComparison`].
+fn permutation(pool: &Pool, observed: f64, most: usize, random: &mut Random) -> f64 {
     let threshold = observed.abs() - 1e-12;
     let mut swapped = vec![false; pool.blocks.len()];
     let mut hits = 0;
     for done in 1..=most {
-        swapped.fill_with(|| random.coin());
+        for chunk in swapped.chunks_mut(64) {
+            let bits = random.next_u64();
+            chunk.iter_mut().enumerate().for_each(|(i, swap)| *swap = bits >> i & 1 == 1);
+        }
         hits += usize::from(pool.relabelled(&swapped).abs() >= threshold);
         if hits == HITS {
             return HITS as f64 / done as f64;

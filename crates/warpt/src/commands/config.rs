@@ -12,7 +12,11 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// Shows the configuration.
-pub fn run(arguments: &ConfigArguments, config: Option<&Path>, output: &mut Output) -> Result<Exit> {
+pub fn run(
+    arguments: &ConfigArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
     let ConfigCommand::Show { json } = arguments.command;
     let config = Config::load(config)?;
     if json {

@@ -63,13 +63,18 @@ impl Watch {
 }
 
 /// Watches until the time is over or the user stops it.
-pub fn run(arguments: &MonitorArguments, config: Option<&Path>, output: &mut Output) -> Result<Exit> {
+pub fn run(
+    arguments: &MonitorArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
     let mut config = Config::load(config)?;
     config.option("monitor_interval", arguments.interval.as_deref())?;
     let interval_seconds = config.number("monitor_interval").unwrap_or(1.0);
     let path = arguments.output.clone().or_else(|| arguments.export.path("monitor", ""));
     let cancel = interrupt::install()?;
-    let watch = Watch::start(&WatchOptions { enabled: true, interval_seconds, output: path.clone() })?;
+    let watch =
+        Watch::start(&WatchOptions { enabled: true, interval_seconds, output: path.clone() })?;
     let start = Instant::now();
     let end = arguments.duration.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
     let mut shown = 0;
@@ -77,7 +82,9 @@ pub fn run(arguments: &MonitorArguments, config: Option<&Path>, output: &mut Out
         output.line(timeline::LIVE_HEADER)?;
     }
     while !cancel.is_cancelled() && end.is_none_or(|end| start.elapsed() < end) {
-        std::thread::sleep(Duration::from_millis(20).min(Duration::from_secs_f64(interval_seconds)));
+        std::thread::sleep(
+            Duration::from_millis(20).min(Duration::from_secs_f64(interval_seconds)),
+        );
         if arguments.json {
             continue;
         }

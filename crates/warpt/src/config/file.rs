@@ -36,7 +36,8 @@ impl ConfigFile {
 pub fn parse(path: &Path, text: &str) -> Result<ConfigFile, ConfigError> {
     let malformed =
         |detail: String| ConfigError::Malformed { origin: path.display().to_string(), detail };
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| malformed(place(text, &error)))?;
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| malformed(place(text, &error)))?;
     let mut file = ConfigFile { path: path.to_owned(), settings: Vec::new(), params: Vec::new() };
     for (key, value) in &table {
         if key == "params" {
@@ -47,7 +48,8 @@ pub fn parse(path: &Path, text: &str) -> Result<ConfigFile, ConfigError> {
             continue;
         }
         let setting = find_setting(key).map_err(malformed)?;
-        let value = scalar(value).ok_or_else(|| malformed(format!("{key}: expected a single value")))?;
+        let value =
+            scalar(value).ok_or_else(|| malformed(format!("{key}: expected a single value")))?;
         check(setting, &value).map_err(malformed)?;
         file.settings.push((setting.key, value));
     }
@@ -68,8 +70,8 @@ fn collect_params(
                 collect_params(&format!("{name}."), inner, depth + 1, into)?;
             }
             value => {
-                let text =
-                    scalar(value).ok_or_else(|| format!("params.{name}: expected a single value"))?;
+                let text = scalar(value)
+                    .ok_or_else(|| format!("params.{name}: expected a single value"))?;
                 into.push((name, text));
             }
         }
@@ -115,8 +117,12 @@ mod tests {
 
     #[test]
     fn parameters_may_be_scoped_by_benchmark() {
-        let file = parse(Path::new("p"), "[params]\nsize = 5\n[params.disk_io]\ndirect = false").unwrap();
-        assert_eq!(file.params, [("size".into(), "5".into()), ("disk_io.direct".into(), "false".into())]);
+        let file =
+            parse(Path::new("p"), "[params]\nsize = 5\n[params.disk_io]\ndirect = false").unwrap();
+        assert_eq!(
+            file.params,
+            [("size".into(), "5".into()), ("disk_io.direct".into(), "false".into())]
+        );
     }
 
     proptest! {

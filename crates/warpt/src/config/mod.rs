@@ -228,8 +228,12 @@ impl Config {
 fn check(setting: &Setting, text: &str) -> Result<(), String> {
     let shown: String = text.chars().take(40).collect();
     let good = match setting.kind {
-        Kind::Number(low, high) => text.parse().is_ok_and(|number: f64| (low..=high).contains(&number)),
-        Kind::Count(low, high) => text.parse().is_ok_and(|number: u64| (low..=high).contains(&number)),
+        Kind::Number(low, high) => {
+            text.parse().is_ok_and(|number: f64| (low..=high).contains(&number))
+        }
+        Kind::Count(low, high) => {
+            text.parse().is_ok_and(|number: u64| (low..=high).contains(&number))
+        }
         Kind::Flag => matches!(text, "true" | "false"),
         Kind::Text => !text.is_empty() && !text.contains('\0'),
     };
@@ -241,7 +245,10 @@ fn check(setting: &Setting, text: &str) -> Result<(), String> {
             format!("{}: expected a number from {low} to {high}, found {shown:?}", setting.key)
         }
         Kind::Count(low, high) => {
-            format!("{}: expected a whole number from {low} to {high}, found {shown:?}", setting.key)
+            format!(
+                "{}: expected a whole number from {low} to {high}, found {shown:?}",
+                setting.key
+            )
         }
         Kind::Flag => format!("{}: expected true or false, found {shown:?}", setting.key),
         Kind::Text => format!("{}: expected a text, found {shown:?}", setting.key),
@@ -279,10 +286,22 @@ mod tests {
         let mut config = Config::layer(Some(machine), Some(project), &environment).unwrap();
         config.option("precision", Some("0.01")).unwrap();
         let origin = |key: &str| config.settings[key].origin.to_string();
-        assert_eq!((config.text("duration"), origin("duration")), ("2.5", "project file project".into()));
-        assert_eq!((config.text("threads"), origin("threads")), ("4", "machine file machine".into()));
-        assert_eq!((config.text("monitor"), origin("monitor")), ("false", "environment WARPT_MONITOR".into()));
-        assert_eq!((config.text("precision"), origin("precision")), ("0.01", "command line".into()));
+        assert_eq!(
+            (config.text("duration"), origin("duration")),
+            ("2.5", "project file project".into())
+        );
+        assert_eq!(
+            (config.text("threads"), origin("threads")),
+            ("4", "machine file machine".into())
+        );
+        assert_eq!(
+            (config.text("monitor"), origin("monitor")),
+            ("false", "environment WARPT_MONITOR".into())
+        );
+        assert_eq!(
+            (config.text("precision"), origin("precision")),
+            ("0.01", "command line".into())
+        );
         assert_eq!(origin("isolate"), "default");
         assert_eq!(config.params, [("size".into(), "1".into()), ("size".into(), "16M".into())]);
     }
@@ -298,6 +317,9 @@ mod tests {
     fn bad_values_say_what_was_expected() {
         let mut config = Config::layer(None, None, &|_| None).unwrap();
         let message = config.option("duration", Some("soon")).unwrap_err().to_string();
-        assert_eq!(message, "--duration: duration: expected a number from 0.01 to 1000000, found \"soon\"");
+        assert_eq!(
+            message,
+            "--duration: duration: expected a number from 0.01 to 1000000, found \"soon\""
+        );
     }
 }

@@ -13,7 +13,11 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// Dispatches.
-pub fn run(arguments: BenchmarkArguments, config: Option<&Path>, output: &mut Output) -> Result<Exit> {
+pub fn run(
+    arguments: BenchmarkArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
     match arguments.command {
         BenchmarkCommand::List(list) => catalogue::list(&list, output),
         BenchmarkCommand::Describe(describe) => catalogue::describe(&describe, output),

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use warpt_bench::isolate::Isolation;
-use warpt_bench::record::{RecordFile, RunState, SCHEMA_VERSION, default_file_name, random_id, to_json};
+use warpt_bench::record::{
+    RecordFile, RunState, SCHEMA_VERSION, default_file_name, random_id, to_json,
+};
 use warpt_bench::registry::Selected;
 use warpt_bench::runner::{RunEnd, Runner, duration_seconds, production_clock};
 use warpt_bench::{BenchmarkComponent, BenchmarkSuiteRun, Outcome, RunRequest};
@@ -19,12 +21,16 @@ use crate::arguments::RunArguments;
 use crate::commands::list;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::interrupt;
 
 /// Runs the selected benchmarks.
-pub(super) fn run(arguments: &RunArguments, config: Option<&Path>, output: &mut Output) -> Result<Exit> {
+pub(super) fn run(
+    arguments: &RunArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
     let config = settle(arguments, config)?;
     let request = request(arguments, &config)?;
     let selected = warpt_suites::registry().select(&request)?;
@@ -76,7 +82,10 @@ fn settle(arguments: &RunArguments, file: Option<&Path>) -> Result<Config> {
     config.option("monitor_interval", arguments.monitor.monitor_interval.as_deref())?;
     config.switch("isolate", arguments.isolate)?;
     config.switch("redact", arguments.redact)?;
-    config.switch("monitor", arguments.monitor.monitor || arguments.monitor.monitor_output.is_some())?;
+    config.switch(
+        "monitor",
+        arguments.monitor.monitor || arguments.monitor.monitor_output.is_some(),
+    )?;
     Ok(config)
 }
 
@@ -136,7 +145,11 @@ fn dry_run(
     for item in selected {
         let seconds = duration_seconds(item, request);
         total += seconds;
-        output.line(&format!("would run {} for up to {}", item.spec.id, number::seconds(seconds)))?;
+        output.line(&format!(
+            "would run {} for up to {}",
+            item.spec.id,
+            number::seconds(seconds)
+        ))?;
     }
     let count = selected.len();
     output.line(&format!("{count} benchmarks, up to {} of sampling", number::seconds(total)))?;

@@ -1,0 +1,149 @@
+//! Requests through io_uring: one thread, one ring, as many requests in flight as asked for, no registered files
+//! or buffers (like fio's `--ioengine=io_uring`).
+//!
+//! Invariant: the kernel writes into the buffers only while `in_flight` is above zero, and nothing here touches
+//! the buffer of a request in flight; buffers of requests that never came back are leaked, not freed.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Instant;
+
+use io_uring::{IoUring, opcode, squeue, types};
+
+use super::access::{Batch, Done};
+use super::buffers::Buffers;
+use super::pattern::stamped;
+
+/// A ring and the buffers of its requests.
+pub(super) struct Ring {
+    ring: IoUring,
+    buffers: Buffers,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    in_flight: usize,
+    block: usize,
+}
+
+#[derive(Clone)]
+struct Slot {
+    offset: u64,
+    submitted: Instant,
+    /// The place whose noise the buffer holds.
+    held: Option<usize>,
+}
+
+impl Ring {
+    /// A ring for `depth` requests of `block` bytes; fails where the kernel has no io_uring or forbids it.
+    pub(super) fn new(depth: usize, block: usize) -> io::Result<Self> {
+        let ring = IoUring::new(depth as u32)?;
+        let slot = Slot { offset: 0, submitted: Instant::now(), held: None };
+        Ok(Self {
+            ring,
+            buffers: Buffers::new(depth, block),
+            slots: vec![slot; depth],
+            free: (0..depth).collect(),
+            in_flight: 0,
+            block,
+        })
+    }
+
+    /// Carries a batch out and waits for all of it, also when a request failed.
+    pub(super) fn run(&mut self, batch: &mut Batch<'_>) -> io::Result<Done> {
+        let start = Instant::now();
+        let (mut issued, mut done) = (0, Done::default());
+        let mut failure = None;
+        let mut finished: Vec<(usize, i32)> = Vec::with_capacity(self.slots.len());
+        while issued < batch.requests || self.in_flight > 0 {
+            while issued < batch.requests {
+                let Some(slot) = self.free.pop() else { break };
+                self.prepare(slot, batch)?;
+                issued += 1;
+            }
+            match self.ring.submit_and_wait(1) {
+                Ok(_) => {}
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+            finished.extend(
+                self.ring.completion().map(|entry| (entry.user_data() as usize, entry.result())),
+            );
+            for (index, result) in finished.drain(..) {
+                self.in_flight -= 1;
+                self.free.push(index);
+                match self.complete(index, result, batch) {
+                    Ok(right) => done.wrong += u64::from(!right),
+                    Err(error) => {
+                        // Nothing new is started; what is on its way is waited for.
+                        issued = batch.requests;
+                        failure.get_or_insert(error);
+                    }
+                }
+            }
+        }
+        done.nanoseconds = start.elapsed().as_nanos() as u64;
+        failure.map_or(Ok(done), Err)
+    }
+
+    fn prepare(&mut self, index: usize, batch: &mut Batch<'_>) -> io::Result<()> {
+        let offset = batch.cursor.advance();
+        let slot = &mut self.slots[index];
+        let buffer = self.buffers.get(index);
+        let descriptor = types::Fd(batch.file.as_raw_fd());
+        let entry: squeue::Entry = if batch.write {
+            batch.noise.fill(buffer, offset, batch.generation, &mut slot.held);
+            opcode::Write::new(descriptor, buffer.as_ptr(), self.block as u32)
+                .offset(offset)
+                .build()
+        } else {
+            slot.held = None;
+            opcode::Read::new(descriptor, buffer.as_mut_ptr(), self.block as u32)
+                .offset(offset)
+                .build()
+        };
+        slot.offset = offset;
+        slot.submitted = Instant::now();
+        // SAFETY: the buffer belongs to this slot, which is in no other request (it was on the free list), stays at
+        // its address as long as `self.buffers` lives, and is leaked by `drop` should the request never return;
+        // the descriptor is open for as long as the batch borrows the file, and `run` waits for every request.
+        let pushed = unsafe { self.ring.submission().push(&entry.user_data(index as u64)) };
+        pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// Takes a completion in; whether what was read is what was written.
+    fn complete(&mut self, index: usize, result: i32, batch: &mut Batch<'_>) -> io::Result<bool> {
+        let slot = &self.slots[index];
+        if result < 0 {
+            return Err(io::Error::from_raw_os_error(-result));
+        }
+        if result as usize != self.block {
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                format!("{result} of {} bytes at offset {}", self.block, slot.offset),
+            ));
+        }
+        batch.latencies.push(slot.submitted.elapsed().as_nanos() as u64);
+        if batch.write {
+            batch.ledger.note(slot.offset, self.block, batch.generation);
+            return Ok(true);
+        }
+        let offset = slot.offset;
+        Ok(stamped(self.buffers.get(index), offset, batch.ledger))
+    }
+}
+
+/// Errors after which the same call is made again.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            // The kernel may still write into them.
+            std::mem::forget(std::mem::take(&mut self.buffers));
+        }
+    }
+}
