@@ -17,7 +17,7 @@ typedef __m256 vector;
 #endif
 
 #ifdef LANES
-enum { CHAINS = 12, UNROLL = 4 };
+enum { CHAINS = 24, UNROLL = 4 };
 static uint64_t turns;
 static float results[CHAINS * LANES];
 
@@ -32,7 +32,7 @@ static double elapsed(uint64_t count) {
     for (uint64_t turn = 0; turn < count; turn++) {
 #pragma GCC unroll 4
         for (int repeat = 0; repeat < UNROLL; repeat++) {
-#pragma GCC unroll 12
+#pragma GCC unroll 24
             for (int i = 0; i < CHAINS; i++) chain[i] = FMA(chain[i], factor, addend);
         }
     }

@@ -7,8 +7,8 @@
  *
  * Environment: WARPT_STREAM_BYTES, the size of one array of one rank; WARPT_STREAM_GATE, a file that the ranks
  * share. Protocol on rank 0: `ready` once the first pass (which STREAM discards too) is over, then for each `sample`
- * the nanoseconds per GB of the triad over all ranks; nine passes, then the next line lets STREAM validate
- * its arrays, and the process ends. */
+ * the nanoseconds per GB of the triad over all ranks; nine passes, then the end of the input lets STREAM
+ * validate its arrays, and the process ends. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -65,7 +65,8 @@ void *malloc(size_t bytes) {
 static void wait_for_request(int pass) {
     if (rank == 0) {
         char line[64];
-        if (!fgets(line, sizeof line, stdin)) _exit(0);
+        /* After the last pass the end of the input lets STREAM validate; before, it ends the process. */
+        if (!fgets(line, sizeof line, stdin) && pass < PASSES - 1) _exit(0);
         if (gate) {
             atomic_fetch_add(gate, 1);
             syscall(SYS_futex, gate, FUTEX_WAKE, 1 << 20, NULL, NULL, 0);
