@@ -66,8 +66,8 @@ impl Output {
             return 80;
         }
         let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-        let size = columns.or_else(|| indicatif::TermFeatures::width());
-        size.unwrap_or(80).clamp(60, 120)
+        let size = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        columns.or_else(size).unwrap_or(80).clamp(60, 120)
     }
 
     /// Whether a person is watching progress.

@@ -15,8 +15,9 @@ pub use timeline::{MonitorCost, Recording, Timeline};
 use crate::MachineError;
 use crate::gpu::Gpus;
 use crate::source::SystemRoot;
+use jiff::Timestamp;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -100,7 +101,7 @@ impl MonitorConfig {
 pub struct Monitor {
     stop: Option<SyncSender<()>>,
     thread: Option<JoinHandle<Timeline>>,
-    latest: Arc<Mutex<Option<MonitorRecord>>>,
+    recording: Arc<Mutex<Recording>>,
     interval: Duration,
 }
 
@@ -111,20 +112,31 @@ impl Monitor {
         config.check()?;
         let interval = config.interval;
         let sampler = config.sampler();
-        let recording = config.recording(&sampler);
+        let recording = Arc::new(Mutex::new(config.recording(&sampler)));
         let (stop, stopped) = sync_channel(1);
-        let latest = Arc::new(Mutex::new(None));
-        let shared = Arc::clone(&latest);
+        let shared = Arc::clone(&recording);
         let thread = std::thread::Builder::new()
             .name("warpt-monitor".into())
-            .spawn(move || watch(sampler, recording, &stopped, &shared))
+            .spawn(move || watch(sampler, &shared, &stopped))
             .map_err(MachineError::MonitorThread)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread), latest, interval })
+        Ok(Self { stop: Some(stop), thread: Some(thread), recording, interval })
     }
 
     /// The newest record, for display while monitoring goes on.
     pub fn latest(&self) -> Option<MonitorRecord> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.recording).records().last().cloned()
+    }
+
+    /// What was seen between two moments, both included, while monitoring goes on; the cost is stated by
+    /// [`Monitor::stop`] for the whole.
+    pub fn between(&self, from: Timestamp, to: Timestamp) -> Timeline {
+        let recording = lock(&self.recording);
+        let within = |record: &&MonitorRecord| (from..=to).contains(&record.timestamp);
+        Timeline {
+            interval_seconds: recording.interval().as_secs_f64(),
+            records: recording.records().iter().filter(within).cloned().collect(),
+            ..Timeline::default()
+        }
     }
 
     /// Ends the monitor and returns what it saw; a last record is taken, so that even a run shorter than the
@@ -151,25 +163,25 @@ impl Drop for Monitor {
     }
 }
 
-fn watch(
-    mut sampler: Sampler,
-    mut recording: Recording,
-    stopped: &Receiver<()>,
-    latest: &Mutex<Option<MonitorRecord>>,
-) -> Timeline {
+fn lock(recording: &Mutex<Recording>) -> MutexGuard<'_, Recording> {
+    recording.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn watch(mut sampler: Sampler, recording: &Mutex<Recording>, stopped: &Receiver<()>) -> Timeline {
     let mut origin = sampler.started();
     let mut due = 1;
     let mut last = origin;
     loop {
-        let deadline = deadline(origin, recording.interval(), due);
+        let deadline = deadline(origin, lock(recording).interval(), due);
         let wait = deadline.saturating_duration_since(Instant::now());
         let stopping = !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
-        if stopping && last.elapsed() < SHORTEST_LAST_RECORD && !recording.records().is_empty() {
+        let recorded = !lock(recording).records().is_empty();
+        if stopping && last.elapsed() < SHORTEST_LAST_RECORD && recorded {
             break;
         }
         let record = sampler.sample();
         last = Instant::now();
-        *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
+        let mut recording = lock(recording);
         let doubled = recording.push(record);
         if stopping {
             break;
@@ -183,7 +195,9 @@ fn watch(
             due = next;
         }
     }
-    let mut timeline = recording.finish(&sampler);
+    let empty = Recording::new(lock(recording).interval(), 2);
+    let finished = std::mem::replace(&mut *lock(recording), empty);
+    let mut timeline = finished.finish(&sampler);
     // The thread did nothing else, so its whole processor time is the cost, waiting included.
     let whole = sampler::cost(
         sampler::thread_cpu_time(),

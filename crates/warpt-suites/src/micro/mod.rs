@@ -6,3 +6,31 @@ mod latencies;
 pub mod net;
 pub mod process;
 pub mod sync;
+
+use warpt_bench::{Benchmark, Suite};
+
+/// Short benchmarks of the machine's parts.
+#[derive(Debug, Clone, Copy)]
+pub struct MicroSuite;
+
+impl Suite for MicroSuite {
+    fn name(&self) -> &'static str {
+        "micro"
+    }
+
+    fn description(&self) -> &'static str {
+        "short benchmarks of the machine's parts"
+    }
+
+    fn benchmarks(&self) -> Vec<Box<dyn Benchmark>> {
+        vec![
+            Box::new(disk::DiskIo),
+            Box::new(net::NetBandwidth),
+            Box::new(net::NetLatency),
+            Box::new(gpu::GpuFlops),
+            Box::new(gpu::GpuBandwidth),
+            Box::new(process::ProcessSpawn),
+            Box::new(sync::ThreadSync),
+        ]
+    }
+}

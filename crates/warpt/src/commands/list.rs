@@ -35,7 +35,7 @@ pub fn run(arguments: &ListArguments, config: Option<&Path>, output: &mut Output
 
 /// The machine, or the parts of it that the components name.
 pub fn collect(components: &[BenchmarkComponent], redact: bool) -> Machine {
-    let mut request = Request::default();
+    let mut request = Request::live();
     if !components.is_empty() && !components.contains(&BenchmarkComponent::System) {
         request.sections = components.iter().flat_map(|component| sections(*component)).collect();
     }

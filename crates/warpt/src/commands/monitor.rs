@@ -41,8 +41,7 @@ impl Watch {
         if let Some(path) = &options.output {
             write_atomically(path, b"[]")?;
         }
-        let interval = Duration::from_secs_f64(options.interval_seconds);
-        let monitor = Monitor::start(MonitorConfig { interval, ..MonitorConfig::default() })?;
+        let monitor = Monitor::start(&MonitorConfig::every(options.interval_seconds)?)?;
         Ok(Self { monitor: Some(monitor), output: options.output.clone() })
     }
 
@@ -77,7 +76,7 @@ pub fn run(
         Watch::start(&WatchOptions { enabled: true, interval_seconds, output: path.clone() })?;
     let start = Instant::now();
     let end = arguments.duration.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
-    let mut shown = 0;
+    let mut shown = None;
     if !arguments.json {
         output.line(timeline::LIVE_HEADER)?;
     }
@@ -89,9 +88,10 @@ pub fn run(
             continue;
         }
         if let Some(monitor) = &watch.monitor {
-            for record in monitor.since(shown) {
+            let newest = monitor.latest().filter(|record| Some(record.timestamp) != shown);
+            if let Some(record) = newest {
                 output.line(&timeline::live(&record))?;
-                shown += 1;
+                shown = Some(record.timestamp);
             }
         }
     }

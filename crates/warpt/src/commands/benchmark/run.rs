@@ -13,7 +13,8 @@ use warpt_bench::record::{
 use warpt_bench::registry::Selected;
 use warpt_bench::runner::{RunEnd, Runner, duration_seconds, production_clock};
 use warpt_bench::{BenchmarkComponent, BenchmarkSuiteRun, Outcome, RunRequest};
-use warpt_machine::preflight::Preflight;
+use warpt_machine::preflight::{Preflight, PreflightConfig};
+use warpt_machine::source::SystemRoot;
 use warpt_report::{number, result};
 
 use super::super::monitor::{Watch, WatchOptions};
@@ -39,7 +40,7 @@ pub(super) fn run(
     }
     let cancel = interrupt::install()?;
     let machine = Arc::new(list::collect(&[], config.flag("redact")));
-    let preflight = Preflight::check(&warpt_machine::source::SystemRoot::live());
+    let preflight = Preflight::check(&SystemRoot::live(), &PreflightConfig::default());
     let run = describe_run(&selected, &request, arguments, preflight);
     let mut record = match export_path(arguments, &config, &request) {
         Some(path) => Some(RecordFile::create(&path, run.clone())?),
