@@ -164,7 +164,7 @@ fn apt_install(package: &str) -> anyhow::Result<()> {
         return Ok(());
     }
     apt(&["update", "-q"])?;
-    apt(&install)
+    apt(&install).map(|_| ())
 }
 
 fn is_root() -> bool {

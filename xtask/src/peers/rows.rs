@@ -40,10 +40,10 @@ const AGREES: Goal = Goal::Band { min: 0.90, max: 1.10 };
 /// Every row, in the order they run.
 pub(super) const ROWS: [Definition; 14] = [
     row("peak_f32_c", "f32 register peak, one core, against the same loop in C", AS_FAST, |s| {
-        peak(s, "fma_peak", "f32", "avx512")
+        peak(s, "fma_peak", "f32", None)
     }),
     row("peak_amx_bf16_c", "AMX bf16 peak, one core, against the same loop in C", AS_FAST, |s| {
-        peak(s, "amx_peak", "bf16", "amx")
+        peak(s, "amx_peak", "bf16", Some("amx"))
     }),
     row("sgemm_mkl", "f32 matrix product, one core, against MKL", NEAR_VENDOR, |s| {
         gemm(s, Library::Mkl)
@@ -111,22 +111,27 @@ fn process(session: &Session, name: &str, launch: Launch) -> LineProcess {
     LineProcess::new(name, launch, limits(), session.cancel.clone())
 }
 
-fn peak(session: &Session, program: &str, dtype: &str, isa: &str) -> anyhow::Result<Measured> {
+fn peak(
+    session: &Session,
+    program: &str,
+    dtype: &str,
+    isa: Option<&str>,
+) -> anyhow::Result<Measured> {
     let cpu = session.one_cpu();
     let mut peer = process(session, program, c_peer(session, program, &[cpu.to_string()])?);
+    let mut label = words(&[dtype, "registers", "1 thread"]);
+    label.extend(isa.map(str::to_owned));
     let wanted = Wanted {
         benchmark: "micro/cpu_flops",
-        words: words(&[dtype, isa, "1 thread"]),
+        params: vec![format!("dtype={dtype}"), "kernel=registers".to_owned()],
+        words: label,
         prefix: on_cpus(session, &[cpu])?,
         ..Wanted::default()
     };
     let mut ours = session.ours.process(&wanted)?;
     let config = session.interleaved(8, 12);
     let mut measured = session.compare_processes(&mut peer, &mut ours, &config, "GFLOP/s")?;
-    let record = session.ours.record(
-        &Wanted { params: vec![format!("dtype={dtype}")], ..wanted },
-        if session.quick { 1 } else { 4 },
-    );
+    let record = session.ours.record(&wanted, if session.quick { 1 } else { 4 });
     measured.notes.push(match record.and_then(|record| fraction(&record, dtype, isa)) {
         Ok(note) => note,
         Err(error) => format!("no fraction of lanes x units x clock: {error:#}"),
@@ -135,15 +140,18 @@ fn peak(session: &Session, program: &str, dtype: &str, isa: &str) -> anyhow::Res
 }
 
 /// What our record says about a peak: how much of lanes x FMA units x measured clock was reached.
-fn fraction(record: &Value, dtype: &str, isa: &str) -> anyhow::Result<String> {
+fn fraction(record: &Value, dtype: &str, isa: Option<&str>) -> anyhow::Result<String> {
     let metrics = record["benchmarks"].as_array().into_iter().flatten();
     let mut metrics = metrics.flat_map(|run| run["metrics"].as_array().into_iter().flatten());
     let metric = metrics
         .find(|metric| {
             let tag = |key: &str| metric["tags"][key].as_str().unwrap_or_default();
-            tag("dtype") == dtype && tag("isa") == isa && tag("threads") == "1"
+            tag("dtype") == dtype
+                && isa.is_none_or(|isa| tag("isa") == isa)
+                && tag("kernel") == "registers"
+                && tag("threads") == "1"
         })
-        .with_context(|| format!("the record has no metric of {dtype} {isa} on one thread"))?;
+        .with_context(|| format!("the record has no register peak of {dtype} on one thread"))?;
     let number = |value: &Value| value.as_f64();
     let ceiling = &metric["ceiling"];
     let (value, limit, fraction) =
@@ -186,7 +194,11 @@ fn gemm(session: &Session, library: Library) -> anyhow::Result<Measured> {
     let mut peer = process(session, "sgemm", launch);
     let mut ours = session.ours.process(&Wanted {
         benchmark: "micro/cpu_flops",
-        params: vec![format!("gemm_size={GEMM_SIZE}")],
+        params: vec![
+            "dtype=f32".to_owned(),
+            "kernel=gemm".to_owned(),
+            format!("gemm_size={GEMM_SIZE}"),
+        ],
         words: words(&["gemm", "f32", "1 thread"]),
         prefix: on_cpus(session, &[cpu])?,
         ..Wanted::default()
@@ -386,13 +398,13 @@ mod tests {
     #[test]
     fn the_fraction_comes_from_the_metric_of_one_thread() {
         let record = serde_json::json!({"benchmarks": [{"metrics": [
-            {"value": 300.0, "tags": {"dtype": "f32", "isa": "avx512", "threads": "2"}},
-            {"value": 150.0, "tags": {"dtype": "f32", "isa": "avx512", "threads": "1"},
+            {"value": 300.0, "tags": {"dtype": "f32", "isa": "avx512", "kernel": "registers", "threads": "2"}},
+            {"value": 150.0, "tags": {"dtype": "f32", "isa": "avx512", "kernel": "registers", "threads": "1"},
              "ceiling": {"value": 160.0, "fraction": 0.9375, "source": "16 lanes x 2 units x 2.5 GHz"}},
         ]}]});
-        let note = fraction(&record, "f32", "avx512").unwrap();
+        let note = fraction(&record, "f32", None).unwrap();
         assert_eq!(note, "in our record 150.0 is 93.8% of 160.0 (16 lanes x 2 units x 2.5 GHz)");
-        assert!(fraction(&record, "f64", "avx512").is_err());
-        assert!(fraction(&serde_json::json!({}), "f32", "avx512").is_err());
+        assert!(fraction(&record, "f32", Some("amx")).is_err());
+        assert!(fraction(&serde_json::json!({}), "f32", None).is_err());
     }
 }
