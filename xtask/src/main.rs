@@ -8,8 +8,12 @@
 
 mod ci;
 mod fuzz;
+mod interrupt;
+mod measurement;
+mod peers;
 mod repository;
 mod schema;
+mod smoke;
 mod tidy;
 
 use std::process::ExitCode;
@@ -36,6 +40,10 @@ enum Chore {
     Bless,
     /// Fuzz one target for a while; without a target, build all and replay their seeds.
     Fuzz(fuzz::Arguments),
+    /// Measure ours against other programs on this machine, interleaved.
+    Peers(peers::Arguments),
+    /// Checks of the whole that take minutes.
+    Smoke(smoke::Arguments),
 }
 
 /// What a chore found; an error beside it means that it could not look.
@@ -58,6 +66,8 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Schema(arguments) => schema::run(arguments),
         Chore::Bless => schema::write(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
+        Chore::Peers(arguments) => peers::run(arguments),
+        Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }
 
