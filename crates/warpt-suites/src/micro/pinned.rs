@@ -72,7 +72,7 @@ pub(super) fn clock_metric(beside: &MetricSpec) -> Option<MetricSpec> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return None;
     }
-    let mut metric = MetricSpec::observed(CLOCK, "GHz", true);
+    let mut metric = MetricSpec::observed(CLOCK, "GHz", true).supporting();
     metric.tags.clone_from(&beside.tags);
     Some(metric)
 }
