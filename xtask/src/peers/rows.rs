@@ -163,6 +163,7 @@ fn fraction(record: &Value, dtype: &str, isa: Option<&str>) -> anyhow::Result<St
     Ok(format!("in our record {value:.1} is {:.1}% of {limit:.1} ({source})", fraction * 100.0))
 }
 
+#[derive(Debug, Clone, Copy)]
 enum Library {
     Mkl,
     OpenBlas,
