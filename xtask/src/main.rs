@@ -6,10 +6,15 @@
 // This is an outer crate: its output is for the person at the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod ci;
+mod fuzz;
 mod interrupt;
 mod measurement;
 mod peers;
+mod repository;
+mod schema;
 mod smoke;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -25,6 +30,16 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
+    /// Run every gate, as the continuous integration does.
+    Ci(ci::Arguments),
+    /// Check the habits that the compiler does not: crate arrows, file headers, printing, unsafe, links, licences.
+    Tidy,
+    /// Write the JSON schemas of the files warpt exports into `schemas/`.
+    Schema(schema::Arguments),
+    /// Rewrite every committed snapshot from the code: look at the difference before committing it.
+    Bless,
+    /// Fuzz one target for a while; without a target, build all and replay their seeds.
+    Fuzz(fuzz::Arguments),
     /// Measure ours against other programs on this machine, interleaved.
     Peers(peers::Arguments),
     /// Checks of the whole that take minutes.
@@ -46,6 +61,11 @@ impl Verdict {
 
 fn run(chore: &Chore) -> anyhow::Result<Verdict> {
     match chore {
+        Chore::Ci(arguments) => ci::run(arguments),
+        Chore::Tidy => tidy::run(),
+        Chore::Schema(arguments) => schema::run(arguments),
+        Chore::Bless => schema::write(),
+        Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }

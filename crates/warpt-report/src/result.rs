@@ -125,7 +125,7 @@ pub fn preflight(preflight: &Preflight, width: usize) -> String {
     let mut page = String::new();
     for finding in preflight.findings.iter().filter(|finding| finding.severity == Severity::Warning)
     {
-        let text = format!("{} {}", clean(&finding.message), clean(&finding.advice));
+        let text = format!("{}: {}", clean(&finding.message), clean(&finding.advice));
         page.push_str(&format!(
             "{}\n",
             styled(CAUTION, &wrap(&format!("noise: {text}"), width, "  "))

@@ -31,14 +31,14 @@ impl Choice {
 
 /// An engine ready for batches.
 pub(super) enum Engine {
-    Uring(Ring),
+    Uring(Box<Ring>),
     Threads(Threads),
 }
 
 impl Engine {
     pub(super) fn new(choice: &Choice, depth: usize, block: usize) -> io::Result<Self> {
         match choice {
-            Choice::Uring => Ring::new(depth, block).map(Self::Uring),
+            Choice::Uring => Ring::new(depth, block).map(|ring| Self::Uring(Box::new(ring))),
             Choice::Threads(_) => Ok(Self::Threads(Threads::new(depth, block))),
         }
     }

@@ -191,10 +191,9 @@ fn open_nameless(directory: &Path, direct: bool) -> rustix::io::Result<std::os::
     }
 }
 
+/// Whether the file system is tmpfs or ramfs, by its number.
 fn is_memory(directory: &Path) -> bool {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58f6;
-    statfs(directory).is_ok_and(|stat| [TMPFS, RAMFS].contains(&i64::from(stat.f_type)))
+    statfs(directory).is_ok_and(|stat| matches!(stat.f_type, 0x0102_1994 | 0x8584_58f6))
 }
 
 /// A page-sized reading for checks is the smallest direct one.
@@ -230,7 +229,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut remarks = Vec::new();
         let bytes = affordable(directory.path(), 1 << 60, &mut remarks).unwrap();
-        assert!(bytes % PERIOD as u64 == 0 && bytes < 1 << 60);
+        assert!(bytes.is_multiple_of(PERIOD as u64) && bytes < 1 << 60);
         assert_eq!(remarks.len(), 1);
         assert!(affordable(directory.path(), 1 << 20, &mut remarks).is_err());
     }

@@ -204,7 +204,7 @@ impl Case for BandwidthCase {
     }
 
     fn iterate(&mut self, sampler: &mut Sampler<'_>) -> Result<(), CaseError> {
-        let reports = self.stream().map_err(outside)?;
+        let reports = self.stream().map_err(|error| outside(&error))?;
         // Each stream is counted over its own time; together they move the sum of their rates.
         let rate: f64 = reports
             .iter()

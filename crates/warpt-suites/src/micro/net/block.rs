@@ -18,27 +18,27 @@ fn word(index: usize) -> u64 {
 
 /// A buffer of one block.
 #[derive(Debug, Clone)]
-pub struct Block(Vec<u8>);
+pub(super) struct Block(Vec<u8>);
 
 impl Block {
     /// A block with the pattern in place. `bytes` is a multiple of 8 within [`super::wire::BLOCK_BYTES`].
-    pub fn new(bytes: u32) -> Self {
+    pub(super) fn new(bytes: u32) -> Self {
         let words = bytes as usize / 8;
         Self((0..words).flat_map(|index| word(index).to_le_bytes()).collect())
     }
 
     /// Its content.
-    pub fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// Where to receive into.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.0
     }
 
     /// Writes the head.
-    pub fn stamp(&mut self, number: u64, last: bool) {
+    pub(super) fn stamp(&mut self, number: u64, last: bool) {
         let flags = if last { LAST } else { 0 };
         self.0[..4].copy_from_slice(&MARK.to_le_bytes());
         self.0[4..8].copy_from_slice(&flags.to_le_bytes());
@@ -46,7 +46,7 @@ impl Block {
     }
 
     /// Whether the block is the last one; `None` when its head is not that of block `number`.
-    pub fn head(&self, number: u64) -> Option<bool> {
+    pub(super) fn head(&self, number: u64) -> Option<bool> {
         let (mark, rest) = self.0.split_first_chunk::<4>()?;
         let (flags, rest) = rest.split_first_chunk::<4>()?;
         let (found, _) = rest.split_first_chunk::<8>()?;
@@ -67,7 +67,7 @@ impl Block {
     }
 
     /// Looks at a few words, at places that change with the block's number.
-    pub fn spot_check(&self, number: u64) -> bool {
+    pub(super) fn spot_check(&self, number: u64) -> bool {
         let words = self.0.len() / 8 - HEAD_WORDS;
         let stride = words / SPOT_CHECKS;
         (0..SPOT_CHECKS)
@@ -75,7 +75,7 @@ impl Block {
     }
 
     /// Looks at every word.
-    pub fn full_check(&self) -> bool {
+    pub(super) fn full_check(&self) -> bool {
         (HEAD_WORDS..self.0.len() / 8).all(|index| self.holds(index))
     }
 }

@@ -107,7 +107,8 @@ impl Case for LatencyCase {
         };
         let rounds = sampler.iterations().clamp(1, u64::from(MAX_ECHO_ROUNDS)) as u32;
         self.times.clear();
-        self.changed += client.ping(rounds, self.bytes, &mut self.times).map_err(outside)?;
+        self.changed +=
+            client.ping(rounds, self.bytes, &mut self.times).map_err(|error| outside(&error))?;
         self.rounds += u64::from(rounds);
         self.fastest_ns = self.times.iter().copied().fold(self.fastest_ns, u64::min);
         let total: u64 = self.times.iter().sum();

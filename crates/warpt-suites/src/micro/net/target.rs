@@ -57,7 +57,7 @@ impl Target {
             }
             Self::Remote { peer, token } => Client::connect(peer, token.as_ref(), block_bytes),
         }
-        .map_err(outside)
+        .map_err(|error| outside(&error))
     }
 
     /// The value of the tag `peer`: never the name, so that the same measurement has the same identifier everywhere.
@@ -74,7 +74,7 @@ impl Target {
 }
 
 /// A failure of the other side or of the way to it.
-pub(super) fn outside(error: SuiteError) -> CaseError {
+pub(super) fn outside(error: &SuiteError) -> CaseError {
     CaseError::Environment(error.to_string())
 }
 

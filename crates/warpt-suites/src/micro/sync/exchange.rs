@@ -36,7 +36,7 @@ fn together(cpus: &[usize], body: impl Fn(usize) + Sync) -> Result<u64, String> 
                     let pinned = pin_current_thread(*cpu);
                     // Everybody arrives, pinned or not, so that nobody waits for ever.
                     arrived.wait();
-                    pinned.map_err(|reason| reason.to_string())?;
+                    pinned?;
                     let start = Instant::now();
                     body(index);
                     Ok((start, Instant::now()))
