@@ -229,7 +229,7 @@ fn triad_ours(
     };
     let wanted = Wanted {
         benchmark: "micro/mem_bandwidth",
-        params: vec![format!("size={array_bytes}")],
+        params: vec![format!("array_bytes={array_bytes}")],
         words: words(&["triad", &threads]),
         prefix: on_cpus(session, &cpus)?,
         ..Wanted::default()
@@ -267,6 +267,7 @@ fn triad_stream(session: &Session, all_cores: bool) -> anyhow::Result<Measured> 
         config.restarts = 8;
     }
     let mut measured = session.compare(&mut peer, &mut ours, &config, "GB/s")?;
+    peer.verify().context("STREAM's result is wrong")?;
     ours.verify().context("our result is wrong")?;
     measured
         .notes
