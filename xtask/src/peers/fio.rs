@@ -50,24 +50,21 @@ impl Drop for ScratchFile {
 
 fn arguments(fio: &Path, file: &Path, bytes: u64, pattern: Pattern, depth: u32) -> Vec<String> {
     let mut arguments = vec![fio.display().to_string()];
-    arguments.extend(
-        [
-            "--name=peer".to_owned(),
-            format!("--filename={}", file.display()),
-            format!("--size={bytes}"),
-            format!("--rw={}", pattern.fio),
-            format!("--bs={}", pattern.block),
-            format!("--iodepth={depth}"),
-            "--ioengine=io_uring".to_owned(),
-            "--direct=1".to_owned(),
-            // Uniformly random offsets, new ones in each run.
-            "--norandommap=1".to_owned(),
-            "--randrepeat=0".to_owned(),
-            "--thread=1".to_owned(),
-            "--output-format=json".to_owned(),
-        ]
-        .into_iter(),
-    );
+    arguments.extend([
+        "--name=peer".to_owned(),
+        format!("--filename={}", file.display()),
+        format!("--size={bytes}"),
+        format!("--rw={}", pattern.fio),
+        format!("--bs={}", pattern.block),
+        format!("--iodepth={depth}"),
+        "--ioengine=io_uring".to_owned(),
+        "--direct=1".to_owned(),
+        // Uniformly random offsets, new ones in each run.
+        "--norandommap=1".to_owned(),
+        "--randrepeat=0".to_owned(),
+        "--thread=1".to_owned(),
+        "--output-format=json".to_owned(),
+    ]);
     arguments
 }
 

@@ -153,7 +153,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
         let message: Value = serde_json::from_str(line).ok()?;
         message.get("executable")?.as_str().map(PathBuf::from)
     });
-    paths.filter(|path| path.file_stem().is_some_and(|stem| stem == "warpt")).last()
+    paths.filter(|path| path.file_stem().is_some_and(|stem| stem == "warpt")).next_back()
 }
 
 #[cfg(test)]

@@ -163,6 +163,7 @@ fn fraction(record: &Value, dtype: &str, isa: Option<&str>) -> anyhow::Result<St
     Ok(format!("in our record {value:.1} is {:.1}% of {limit:.1} ({source})", fraction * 100.0))
 }
 
+#[derive(Debug, Clone, Copy)]
 enum Library {
     Mkl,
     OpenBlas,
@@ -228,7 +229,7 @@ fn triad_ours(
     };
     let wanted = Wanted {
         benchmark: "micro/mem_bandwidth",
-        params: vec![format!("size={array_bytes}")],
+        params: vec![format!("array_bytes={array_bytes}")],
         words: words(&["triad", &threads]),
         prefix: on_cpus(session, &cpus)?,
         ..Wanted::default()
@@ -266,6 +267,7 @@ fn triad_stream(session: &Session, all_cores: bool) -> anyhow::Result<Measured> 
         config.restarts = 8;
     }
     let mut measured = session.compare(&mut peer, &mut ours, &config, "GB/s")?;
+    peer.verify().context("STREAM's result is wrong")?;
     ours.verify().context("our result is wrong")?;
     measured
         .notes

@@ -93,7 +93,7 @@ impl Session {
 
     /// How long a sample of seconds lasts.
     pub(super) fn long_sample(&self) -> Duration {
-        if self.quick { Duration::from_millis(500) } else { Duration::from_millis(1500) }
+        if self.quick { Duration::from_millis(500) } else { Duration::from_secs(2) }
     }
 
     fn seed(&self) -> u64 {
