@@ -206,7 +206,7 @@ pub(super) mod tests {
                     samples: Some(warpt_bench::record::SampleData::Inline { values }),
                     ceiling: None,
                     verified: Some(true),
-                    supporting: false,
+                    supporting: spec.supporting,
                     extra: serde_json::Map::new(),
                 });
             }

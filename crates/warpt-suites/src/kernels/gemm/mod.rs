@@ -2,7 +2,7 @@
 //!
 //! A block of A stays in the second cache, a panel of B in the first, and the tile of C in registers; both are
 //! packed in the order the tile reads them. Sizes need not be multiples of the tile. On CPUs without one of our
-//! tiles the product is done by `faer` (see `docs/decisions/0002-own-gemm.md`).
+//! tiles the product is done by `faer` (see `docs/decisions/0003-own-matrix-product.md`).
 #![allow(unsafe_code)]
 
 mod pack;

@@ -89,7 +89,7 @@ impl<T: Element> Case for Product<T> {
         let (size, times) = (self.size, sampler.iterations());
         let a = a.as_slice::<T>();
         let columns = size.div_ceil(self.cpus.len()).next_multiple_of(8).min(size);
-        let mut parts: Vec<(&[T], &mut [T], Option<&mut Gemm<T>>)> = Vec::new();
+        let mut parts = Vec::with_capacity(self.cpus.len());
         let mut chunks = b
             .as_slice::<T>()
             .chunks(columns * size)
@@ -97,7 +97,7 @@ impl<T: Element> Case for Product<T> {
         let mut workers = self.workers.iter_mut();
         for _ in &self.cpus {
             // With fewer columns than threads, some have nothing to do.
-            let (b, c) = chunks.next().unwrap_or((&[], &mut []));
+            let (b, c): (&[T], &mut [T]) = chunks.next().unwrap_or((&[], &mut []));
             parts.push((b, c, workers.next()));
         }
         let run = run_pinned(
