@@ -1,2 +1,93 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask <chore>`: everything the project does to itself, one file or folder per chore.
+//!
+//! A chore ends with 0 when all is well, 1 when it found something wrong, 2 when it could not do its work.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+// This is an outer crate: its output is for the person at the terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod ci;
+mod fuzz;
+mod interrupt;
+mod measurement;
+mod peers;
+mod repository;
+mod schema;
+mod smoke;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's own chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Run every gate, as the continuous integration does.
+    Ci(ci::Arguments),
+    /// Check the habits that the compiler does not: crate arrows, file headers, printing, unsafe, links, licences.
+    Tidy,
+    /// Write the JSON schemas of the files warpt exports into `schemas/`.
+    Schema(schema::Arguments),
+    /// Rewrite every committed snapshot from the code: look at the difference before committing it.
+    Bless,
+    /// Fuzz one target for a while; without a target, build all and replay their seeds.
+    Fuzz(fuzz::Arguments),
+    /// Measure ours against other programs on this machine, interleaved.
+    Peers(peers::Arguments),
+    /// Checks of the whole that take minutes.
+    Smoke(smoke::Arguments),
+}
+
+/// What a chore found; an error beside it means that it could not look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Clean,
+    Found,
+}
+
+impl Verdict {
+    fn clean_if(clean: bool) -> Self {
+        if clean { Self::Clean } else { Self::Found }
+    }
+}
+
+fn run(chore: &Chore) -> anyhow::Result<Verdict> {
+    match chore {
+        Chore::Ci(arguments) => ci::run(arguments),
+        Chore::Tidy => tidy::run(),
+        Chore::Schema(arguments) => schema::run(arguments),
+        Chore::Bless => schema::write(),
+        Chore::Fuzz(arguments) => fuzz::run(arguments),
+        Chore::Peers(arguments) => peers::run(arguments),
+        Chore::Smoke(arguments) => smoke::run(arguments),
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().chore) {
+        Ok(Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(Verdict::Found) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        super::Arguments::command().debug_assert();
+    }
+}

@@ -1,6 +1,7 @@
 //! Benchmarks and how they are run: what a benchmark is ([`Benchmark`], [`Case`], [`Suite`]), which exist
 //! ([`Registry`]), how one is measured ([`Runner`]), how two are compared ([`paired`]), and what is kept
 //! ([`record`]). Nothing here prints; progress goes to an [`Observer`].
+#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod benchmark;

@@ -9,6 +9,7 @@ use crate::inventory::{Absent, Filesystem, Machine};
 use scrub::Secrets;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// What stands in place of a hidden value.
 pub const PLACEHOLDER: &str = "redacted";
@@ -30,9 +31,9 @@ const IDENTIFYING_FIELDS: [&str; 13] = [
     "uuid",
 ];
 
-/// Parts of names of unknown fields whose values are hidden.
-const IDENTIFYING_WORDS: [&str; 9] =
-    ["serial", "uuid", "guid", "address", "host", "machine_id", "mac_", "token", "owner"];
+/// How a word in the name of an unknown field begins when its value is to be hidden.
+const IDENTIFYING_WORDS: [&str; 8] =
+    ["serial", "uuid", "guid", "address", "host", "machineid", "token", "owner"];
 
 /// Mount options whose values name servers and people.
 const IDENTIFYING_OPTIONS: [&str; 11] = [
@@ -75,13 +76,18 @@ impl Machine {
 fn redacted(machine: &Machine, mut secrets: Secrets) -> Option<Machine> {
     let mut document = serde_json::to_value(machine).ok()?;
     let declared = declared_names();
-    collect(&document, &declared, &mut secrets);
-    hide(&mut document, &declared, &secrets);
+    collect(&document, declared, &mut secrets);
+    hide(&mut document, declared, &secrets);
     serde_json::from_value(document).ok()
 }
 
 /// The names of all fields of the snapshot's form.
-fn declared_names() -> BTreeSet<String> {
+fn declared_names() -> &'static BTreeSet<String> {
+    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let mut names = BTreeSet::new();
+        walk(&Value::from(schemars::schema_for!(Machine)), &mut names);
+        names
+    });
     fn walk(schema: &Value, names: &mut BTreeSet<String>) {
         match schema {
             Value::Object(members) => {
@@ -94,15 +100,14 @@ fn declared_names() -> BTreeSet<String> {
             _ => {}
         }
     }
-    let mut names = BTreeSet::new();
-    walk(&Value::from(schemars::schema_for!(Machine)), &mut names);
-    names
+    &NAMES
 }
 
 fn identifies(name: &str, declared: &BTreeSet<String>) -> bool {
     let name = name.to_ascii_lowercase();
+    let suspicious = |part: &str| IDENTIFYING_WORDS.iter().any(|word| part.starts_with(word));
     IDENTIFYING_FIELDS.contains(&name.as_str())
-        || (!declared.contains(&name) && IDENTIFYING_WORDS.iter().any(|word| name.contains(word)))
+        || (!declared.contains(&name) && name.split(['_', '-', '.', ' ']).any(suspicious))
 }
 
 /// Learn every value that is to be hidden.
@@ -148,12 +153,12 @@ fn hide(value: &mut Value, declared: &BTreeSet<String>, secrets: &Secrets) {
                     member if identifies(&name, declared) => replace(member),
                     // A version of four numbers looks like an address.
                     Value::String(text) if name.contains("version") => {
-                        *text = secrets.scrub(text, false)
+                        *text = secrets.scrub(text, false);
                     }
                     member => hide(member, declared, secrets),
                 }
                 let name = if declared.contains(&name) { name } else { secrets.scrub(&name, true) };
-                hidden.insert(unused(&hidden, name), member);
+                hidden.insert(unused(&hidden, &name), member);
             }
             *members = hidden;
         }
@@ -162,8 +167,8 @@ fn hide(value: &mut Value, declared: &BTreeSet<String>, secrets: &Secrets) {
 }
 
 /// The name, or the name with a number where two names were made equal.
-fn unused(members: &Map<String, Value>, name: String) -> String {
-    let mut candidate = name.clone();
+fn unused(members: &Map<String, Value>, name: &str) -> String {
+    let mut candidate = name.to_owned();
     let mut copy = 1u64;
     while members.contains_key(&candidate) {
         copy += 1;

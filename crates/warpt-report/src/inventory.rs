@@ -91,7 +91,11 @@ fn object(
 }
 
 fn field(name: &str, value: &str, width: usize, page: &mut String) {
-    let label = clean(name);
+    if value.is_empty() {
+        return;
+    }
+    // A label longer than its column still ends in a space.
+    let label = format!("{} ", clean(name));
     let room = width.saturating_sub(COLUMN + 2).max(20);
     let text = wrap(&clean(value), room, "");
     let mut lines = text.lines();
@@ -161,7 +165,7 @@ fn cell(key: &str, value: &Value) -> String {
             let words: Vec<String> = items
                 .iter()
                 .map(|item| match item {
-                    Value::Object(fields) => summary(fields),
+                    Value::Object(fields) => summary(fields, " "),
                     item => scalar(key, item),
                 })
                 .collect();
@@ -171,14 +175,14 @@ fn cell(key: &str, value: &Value) -> String {
     }
 }
 
-/// An object inside a cell: its known values.
-fn summary(fields: &Map<String, Value>) -> String {
+/// An object on one line: its known values.
+fn summary(fields: &Map<String, Value>, separator: &str) -> String {
     let words: Vec<String> = fields
         .iter()
         .filter(|(key, value)| *key != "absent" && !value.is_null() && !value.is_object())
         .map(|(key, value)| format!("{} {}", unitless(&key.replace('_', " ")), scalar(key, value)))
         .collect();
-    words.join(" ")
+    words.join(separator)
 }
 
 /// A single value, in the unit its key names.
@@ -191,6 +195,7 @@ fn scalar(key: &str, value: &Value) -> String {
         Value::Number(number) => {
             let float = number.as_f64().unwrap_or(f64::NAN);
             match number.as_u64() {
+                Some(count) if key == "mtu_bytes" => format!("{count} B"),
                 Some(count) if key.ends_with("_bytes") => number::bytes(count),
                 _ if key.ends_with("_hz") => format!("{:.2} GHz", float / 1e9),
                 _ if key.ends_with("bits_per_second") => format!("{} Gbit/s", float / 1e9),

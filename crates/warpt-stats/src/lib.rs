@@ -22,8 +22,8 @@
 //! * A comparison of two things is made by [`paired`], never by comparing two summaries: slow drift of the machine
 //!   is shared by neighbours in time and cancels only in interleaved pairs.
 //! * In [`paired`] the order of the two sides is a fair coin per block, so under "no difference" swapping the labels
-//!   of a block changes nothing. The tests rest on that and on nothing else: not on normality, not on
-//!   equal variance, not on independence of noise in time.
+//!   of a block changes nothing. The tests rest on that, not on normality, equal variance or independence of noise in
+//!   time; the exceptions are named in [`paired`].
 //!
 //! Formulas are given at each function. The page `docs/statistics.md` explains the numbers to their readers.
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What can go wrong around a benchmark: peers, scratch files, and the words a person reads about it.
+//! What can go wrong around a benchmark: peers, scratch files, memory, threads, and the words a person reads about it.
 //! Every message says what was expected, what was found and what to do.
 
 use std::io;
@@ -102,4 +102,23 @@ pub enum SuiteError {
         /// What happened and what to do.
         detail: String,
     },
+    /// The kernel gave no memory.
+    #[error("cannot map {bytes} bytes: {source}")]
+    Memory {
+        /// What was asked for.
+        bytes: usize,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A worker could not be kept on its CPU.
+    #[error("cannot keep a thread on CPU {cpu}: {source}")]
+    Pin {
+        /// The CPU.
+        cpu: usize,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A worker thread could not be started.
+    #[error("cannot start a worker thread: {0}")]
+    Thread(io::Error),
 }

@@ -2,6 +2,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod error;
+pub mod kernels;
 pub mod micro;
 
 use warpt_bench::{BenchmarkComponent, BenchmarkId, Registry, Suite};

@@ -88,6 +88,7 @@ fn metric(
         samples: None,
         ceiling: None,
         verified: None,
+        supporting: false,
         extra: serde_json::Map::new(),
     }
 }

@@ -42,12 +42,9 @@ impl Machine {
 
 fn rounded(bytes: u64) -> u64 {
     let Some(power) = bytes.checked_ilog2() else { return 0 };
-    let step = (1u64 << power) / 4;
-    if step == 0 {
-        bytes
-    } else {
-        (bytes / step + u64::from(bytes % step >= step / 2)).saturating_mul(step)
-    }
+    let step = (1u64 << power).div_ceil(4);
+    let below = bytes - bytes % step;
+    if bytes - below >= step.div_ceil(2) { below.saturating_add(step) } else { below }
 }
 
 /// Sixteen hexadecimal digits of FNV-1a over the parts, each closed by a zero byte.

@@ -176,13 +176,17 @@ impl Machine {
         // Started first and fetched last, so that programs run while files are read.
         let programs =
             request.wants(Section::Software).then(|| software::Questions::start(root, request));
-        let cpu = request.wants(Section::Cpu).then(|| cpu::read(root));
-        let signature = programs.is_some().then(|| software::signature(root));
+        // Reading /proc/cpuinfo asks every core for its clock, so it is read once for both sections.
+        let needs_info = request.wants(Section::Cpu) || request.wants(Section::Software);
+        let info = needs_info.then(|| cpu::CpuInfo::read(root));
         let mut machine = Self {
             schema_version: SCHEMA_VERSION,
             collected_at: Some(Timestamp::now()),
             host: request.wants(Section::Host).then(|| host::read(root)),
-            cpu,
+            cpu: info
+                .as_ref()
+                .filter(|_| request.wants(Section::Cpu))
+                .map(|info| cpu::read(root, info)),
             memory: request.wants(Section::Memory).then(|| memory::read(root)),
             storage: request
                 .wants(Section::Storage)
@@ -194,8 +198,8 @@ impl Machine {
             absent: Absent::default(),
             extra: serde_json::Map::new(),
         };
-        machine.software = programs
-            .map(|questions| questions.finish(root, request, signature.unwrap_or_default()));
+        machine.software =
+            programs.zip(info).map(|(questions, info)| questions.finish(root, request, &info));
         for section in Section::ALL.into_iter().filter(|section| !request.wants(*section)) {
             machine.absent.note(section.name(), "not asked for");
         }

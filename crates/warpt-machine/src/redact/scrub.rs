@@ -36,7 +36,7 @@ impl Secrets {
             Some((address, _)) if address.parse::<IpAddr>().is_ok() => parts.push(address),
             Some(_) => {}
             None if value.parse::<IpAddr>().is_err() => {
-                parts.extend(value.split_once('.').into_iter().flat_map(<[_; 2]>::from))
+                parts.extend(value.split_once('.').into_iter().flat_map(<[_; 2]>::from));
             }
             None => {}
         }

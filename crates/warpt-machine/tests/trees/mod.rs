@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use warpt_machine::source::SystemRoot;
 
 /// A file tree that is removed when dropped.
-pub struct Tree {
+pub(crate) struct Tree {
     directory: tempfile::TempDir,
 }
 
 impl Tree {
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
-    pub fn root(&self) -> SystemRoot {
+    pub(crate) fn root(&self) -> SystemRoot {
         SystemRoot::at(self.directory.path())
     }
 
@@ -23,18 +23,23 @@ impl Tree {
         real
     }
 
-    pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         std::fs::write(self.real(path), content).unwrap();
         self
     }
 
-    pub fn files(self, directory: &str, files: &[(&str, &str)]) -> Self {
+    /// Put other content in place of a file's.
+    pub(crate) fn overwrite(&self, path: &str, content: &[u8]) {
+        std::fs::write(self.real(path), content).unwrap();
+    }
+
+    pub(crate) fn files(self, directory: &str, files: &[(&str, &str)]) -> Self {
         files.iter().fold(self, |tree, (name, content)| {
             tree.file(&format!("{directory}/{name}"), format!("{content}\n"))
         })
     }
 
-    pub fn link(self, path: &str, target: &str) -> Self {
+    pub(crate) fn link(self, path: &str, target: &str) -> Self {
         std::os::unix::fs::symlink(target, self.real(path)).unwrap();
         self
     }
@@ -75,7 +80,7 @@ fn cpus(mut tree: Tree, cpus: &[(u32, &str, &str)], third_level: &str) -> Tree {
 
 /// A two-socket server with SMT, two NUMA nodes, frequency control, firmware tables, an NVMe disk, an InfiniBand
 /// adapter and a GPU that no driver serves; control groups version 2 without limits.
-pub fn server() -> Tree {
+pub(crate) fn server() -> Tree {
     let block = |cpu: usize| {
         format!(
             "processor\t: {cpu}\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz\nstepping\t: 4\nmicrocode\t: 0x2006e05\ncpu MHz\t\t: {}.000\nflags\t\t: fpu lm constant_tsc nonstop_tsc fma avx avx2 avx512f avx512bw avx512_vnni vmx\n",
@@ -248,7 +253,7 @@ fn memory_module() -> Vec<u8> {
 }
 
 /// An AMD machine: one socket, four cores without SMT in two L3 groups, acpi-cpufreq with boost off.
-pub fn amd() -> Tree {
+pub(crate) fn amd() -> Tree {
     let layout = [(0, "0", "0-1"), (0, "1", "0-1"), (0, "2", "2-3"), (0, "3", "2-3")];
     let block = |cpu: usize| {
         format!(
@@ -273,7 +278,7 @@ pub fn amd() -> Tree {
 }
 
 /// An Arm server: Neoverse-N1, no frequency control, no cache geometry, package numbers unknown.
-pub fn arm() -> Tree {
+pub(crate) fn arm() -> Tree {
     let block = |cpu: usize| {
         format!(
             "processor\t: {cpu}\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd fphp asimdhp asimddp atomics crc32 cpuid\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n"
@@ -300,7 +305,7 @@ pub fn arm() -> Tree {
 }
 
 /// A container with a control group namespace: version 2 only, limits in its own group and tighter ones above.
-pub fn container() -> Tree {
+pub(crate) fn container() -> Tree {
     let group = "/sys/fs/cgroup/kubepods/pod1/box";
     Tree::empty()
         .file("/proc/self/cgroup", "0::/kubepods/pod1/box\n")
@@ -339,7 +344,7 @@ pub fn container() -> Tree {
 }
 
 /// A container on version 1 without a namespace of its own: paths are of the host, mounts are of the container.
-pub fn container_v1() -> Tree {
+pub(crate) fn container_v1() -> Tree {
     let id = "/docker/0a1b2c";
     Tree::empty()
         .file("/proc/self/cgroup", format!("4:memory:{id}\n3:cpuset:{id}\n2:cpu,cpuacct:{id}\n1:pids:{id}\n5:blkio:{id}\n"))
@@ -358,7 +363,7 @@ pub fn container_v1() -> Tree {
 }
 
 /// A virtual machine whose version 1 controllers stand beside a version 2 tree, with a limit on memory alone.
-pub fn hybrid() -> Tree {
+pub(crate) fn hybrid() -> Tree {
     let mut tree = Tree::empty()
         .file("/proc/self/cgroup", "4:memory:/service/job\n3:cpuset:/\n1:cpu:/\n9:name=systemd:/\n0::/\n")
         .file("/proc/self/mountinfo", "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n")

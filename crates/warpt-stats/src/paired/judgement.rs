@@ -192,3 +192,112 @@ fn explain(comparison: &mut Comparison, config: &PairedConfig, location: &Locati
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paired::Side;
+    use crate::random::Random;
+
+    /// Costs around 1 for A and `scale` for B; a share of B's samples is `tail` times as long.
+    fn observe(restarts: usize, scale: f64, tail: (f64, f64)) -> Observations {
+        let mut random = Random::new(17);
+        let mut observations = Observations::new();
+        for restart in 0..restarts {
+            for block in 0..8 {
+                let mut draw = |base: f64, tail: (f64, f64)| -> Vec<f64> {
+                    (0..12)
+                        .map(|_| {
+                            let late = if random.uniform() < tail.0 { tail.1 } else { 1.0 };
+                            base * late * (1.0 + 0.01 * random.normal().abs())
+                        })
+                        .collect()
+                };
+                observations.push(restart, block, Side::A, &draw(1.0, (0.0, 1.0)));
+                observations.push(restart, block, Side::B, &draw(scale, tail));
+            }
+        }
+        observations
+    }
+
+    #[test]
+    fn nothing_observed_is_inconclusive() {
+        let comparison = judge(&Observations::new(), &PairedConfig::short(), 1);
+        assert_eq!(comparison.verdict, Verdict::Inconclusive);
+        assert!(comparison.ratio.is_nan());
+        assert!(comparison.wants_more(&PairedConfig::short()));
+        let json = serde_json::to_string(&comparison).unwrap();
+        let back: Comparison = serde_json::from_str(&json).unwrap();
+        assert!(back.ratio.is_nan() && back.minimum_detectable_effect == f64::INFINITY);
+    }
+
+    #[test]
+    fn ratio_above_one_means_b_is_better() {
+        let comparison = judge(&observe(12, 0.9, (0.0, 1.0)), &PairedConfig::short(), 1);
+        assert_eq!(comparison.verdict, Verdict::Better);
+        assert!((comparison.ratio - 1.0 / 0.9).abs() < 0.01, "{}", comparison.ratio);
+        assert!(comparison.low < comparison.ratio && comparison.ratio < comparison.high);
+        assert_eq!((comparison.restarts, comparison.blocks), (12, 96));
+        assert_eq!(comparison.interval_method, "signed_rank");
+    }
+
+    #[test]
+    fn a_gain_with_a_longer_tail_is_not_called_better() {
+        let comparison = judge(&observe(12, 0.9, (0.1, 2.0)), &PairedConfig::short(), 1);
+        assert_eq!(comparison.location_verdict, Verdict::Better);
+        assert_eq!(comparison.tail.verdict, Verdict::Worse);
+        assert_eq!(comparison.verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn no_difference_is_claimed_beyond_the_planned_looks() {
+        let config = PairedConfig::short();
+        let comparison = judge(&observe(12, 1.2, (0.0, 1.0)), &config, 5);
+        assert_eq!(comparison.verdict, Verdict::Inconclusive);
+        assert!(!comparison.wants_more(&config));
+        assert!(comparison.alpha_spent <= config.alpha);
+        assert!(comparison.reasons.iter().any(|reason| reason.contains("planned looks")));
+    }
+
+    #[test]
+    fn few_restarts_are_judged_and_say_so() {
+        for restarts in 2..6 {
+            let config = PairedConfig { restarts, ..PairedConfig::short() };
+            let comparison = judge(&observe(restarts, 1.1, (0.0, 1.0)), &config, 1);
+            assert_eq!(comparison.verdict, Verdict::Worse, "{comparison:?}");
+            assert_eq!(comparison.interval_method, "cluster_bootstrap");
+            assert!(comparison.low < 1.0 / 1.1 && 1.0 / 1.1 < comparison.high, "{comparison:?}");
+            assert!(comparison.reasons.iter().any(|reason| reason.contains("restarts")));
+        }
+    }
+
+    #[test]
+    fn unusable_samples_are_left_out_and_counted() {
+        let mut observations = observe(12, 1.0, (0.0, 1.0));
+        observations.push(3, 2, Side::A, &[0.0, -1.0, f64::NAN]);
+        observations.push(99, 0, Side::B, &[1.0]);
+        let comparison = judge(&observations, &PairedConfig::short(), 1);
+        assert_eq!(comparison.verdict, Verdict::Same);
+        assert!(comparison.reasons[0].starts_with("3 samples"), "{:?}", comparison.reasons);
+        assert!(comparison.reasons[1].starts_with("1 blocks"), "{:?}", comparison.reasons);
+        let json = serde_json::to_string(&observe(2, 1.0, (0.0, 1.0))).unwrap();
+        let back: Observations = serde_json::from_str(&json).unwrap();
+        assert_eq!(back, observe(2, 1.0, (0.0, 1.0)));
+    }
+
+    #[test]
+    fn equal_constant_costs_are_the_same_and_unequal_ones_differ() {
+        let mut observations = Observations::new();
+        let mut slower = Observations::new();
+        for restart in 0..12 {
+            observations.push(restart, 0, Side::A, &[5.0]);
+            observations.push(restart, 0, Side::B, &[5.0]);
+            slower.push(restart, 0, Side::A, &[5.0]);
+            slower.push(restart, 0, Side::B, &[6.0]);
+        }
+        let same = judge(&observations, &PairedConfig::short(), 1);
+        assert_eq!((same.verdict, same.p_value), (Verdict::Same, 1.0));
+        assert!((same.minimum_detectable_effect - 0.01).abs() < 1e-9);
+        assert_eq!(judge(&slower, &PairedConfig::short(), 1).verdict, Verdict::Worse);
+    }
+}

@@ -19,7 +19,9 @@
 //!
 //! *Why the false-alarm rate holds.* With A = B, swapping the labels of a block leaves all distributions as they
 //! are, because their order was a coin toss. So each unit is symmetric about zero whatever the noise (drifting, bursty,
-//! dependent), and the signed-rank test needs no more. On top of that comes the effect floor.
+//! dependent), and the signed-rank test needs no more; luck that lasts for a restart must only favour neither side on
+//! average. On top of that comes the effect floor. Two cases rest on more: fewer than [`FEW_UNITS`] restarts (Student's t on
+//! the restarts, or with one or two the blocks alone), and the tail test, which does not see luck that lasts for a restart.
 //!
 //! *Looks.* `alpha` is the whole false-alarm budget: [`LOCATION_SHARE`] of it for location, [`TAIL_SHARE`] for the
 //! tail, the rest unspent. Each share is divided equally over `max_looks`. By the union bound the total holds however the

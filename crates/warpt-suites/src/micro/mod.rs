@@ -1,9 +1,15 @@
 //! The micro suite: one benchmark per module, each small enough to know what it measures.
 
+pub mod cache_bandwidth;
+mod caches;
+pub mod cpu_flops;
 pub mod disk;
 pub mod gpu;
 mod latencies;
+pub mod mem_bandwidth;
+pub mod mem_latency;
 pub mod net;
+mod pinned;
 pub mod process;
 pub mod sync;
 
@@ -24,6 +30,10 @@ impl Suite for MicroSuite {
 
     fn benchmarks(&self) -> Vec<Box<dyn Benchmark>> {
         vec![
+            Box::new(cpu_flops::CpuFlops),
+            Box::new(mem_bandwidth::MemBandwidth),
+            Box::new(mem_latency::MemLatency),
+            Box::new(cache_bandwidth::CacheBandwidth),
             Box::new(disk::DiskIo),
             Box::new(net::NetBandwidth),
             Box::new(net::NetLatency),

@@ -109,8 +109,7 @@ facts! {
     }
 }
 
-pub(super) fn read(root: &SystemRoot) -> Cpu {
-    let info = CpuInfo::read(root);
+pub(super) fn read(root: &SystemRoot, info: &CpuInfo) -> Cpu {
     let topology = Topology::read(root);
     let usable = usable_cpus_of(root);
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -125,11 +124,11 @@ pub(super) fn read(root: &SystemRoot) -> Cpu {
             Err("only x86 processors have a time stamp counter".to_owned())
         }
     };
-    let (virtualized, hypervisor) = virtualization(root, &info);
+    let (virtualized, hypervisor) = virtualization(root, info);
     CpuReadings {
         model: info.model(),
         vendor: info.vendor(),
-        architecture: architecture(root, &info),
+        architecture: architecture(root, info),
         family: info.number(&["cpu family"]),
         model_number: info.number(&["model", "CPU part"]),
         stepping: info.stepping(),
@@ -141,11 +140,11 @@ pub(super) fn read(root: &SystemRoot) -> Cpu {
         usable_cpus: usable.as_ref().map(|cpus| cpulist::format(cpus)).map_err(Clone::clone),
         usable_count: usable.map(|cpus| count(cpus.len())),
         isolated_cpus: root.text(&format!("{CPU}/isolated")).map(|text| text.trim().to_owned()),
-        core_kinds: core_kinds(root, &info),
+        core_kinds: core_kinds(root, info),
         numa_nodes: numa_nodes(root),
         caches: read_caches(root),
-        features: features::of_interest(&info),
-        clocks: Ok(clock::read(root, &info)),
+        features: features::of_interest(info),
+        clocks: Ok(clock::read(root, info)),
         smt_active: root.parse::<u8>(&format!("{CPU}/smt/active")).map(|active| active != 0),
         smt_control: root.text(&format!("{CPU}/smt/control")),
         virtualized,

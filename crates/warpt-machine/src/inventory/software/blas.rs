@@ -41,36 +41,23 @@ pub(super) fn read(
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for directory in directories(root, request) {
-        let names = root.names(&directory).unwrap_or_default();
-        for name in &names {
-            let Some((_, library)) = LIBRARIES.iter().find(|(file, _)| is_library(name, file))
+        for name in root.names(&directory).unwrap_or_default() {
+            let Some((_, library)) = LIBRARIES.iter().find(|(file, _)| is_library(&name, file))
             else {
                 continue;
             };
             let path = format!("{directory}/{name}");
             let real = root.path(&path).canonicalize().unwrap_or_else(|_| root.path(&path));
-            let real_name = real
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            // Debian points libblas.so.3 at whichever library was chosen, which is found under its own name too.
-            let chosen_elsewhere = *library == "reference"
-                && !real.to_string_lossy().contains("/blas/")
-                && !real_name.starts_with("libblas.so");
-            if chosen_elsewhere
-                || is_alternative(*library, &real.to_string_lossy())
-                || !seen.insert(real.clone())
-            {
-                continue;
+            if seen.insert(real.clone()) && !is_disguised(library, &real.to_string_lossy()) {
+                found.push(describe(library, &path, &real.to_string_lossy(), signature));
             }
-            found.push(describe(library, &path, &real.to_string_lossy(), signature));
         }
     }
     non_empty(found, "no BLAS library is in the directories the loader searches")
 }
 
-/// A `libblas.so.3` that is OpenBLAS or BLIS in disguise.
-fn is_alternative(library: &str, real: &str) -> bool {
+/// Debian points `libblas.so.3` at whichever library was chosen, which is found under its own name too.
+fn is_disguised(library: &str, real: &str) -> bool {
     library == "reference"
         && ["openblas", "blis", "atlas", "mkl"].iter().any(|other| real.contains(other))
 }
@@ -87,10 +74,6 @@ fn directories(root: &SystemRoot, request: &Request) -> Vec<String> {
     if !mkl.is_empty() {
         all.extend([format!("{mkl}/lib"), format!("{mkl}/lib/intel64")]);
     }
-    for file in root.names("/etc/ld.so.conf.d").unwrap_or_default() {
-        let text = root.text(&format!("/etc/ld.so.conf.d/{file}")).unwrap_or_default();
-        all.extend(text.lines().map(|line| line.trim().to_owned()));
-    }
     let usual = [
         "/usr/local/lib",
         "/usr/lib64",
@@ -103,11 +86,17 @@ fn directories(root: &SystemRoot, request: &Request) -> Vec<String> {
         "/opt/OpenBLAS/lib",
     ];
     all.extend(usual.map(str::to_owned));
+    for file in root.names("/etc/ld.so.conf.d").unwrap_or_default() {
+        let text = root.text(&format!("/etc/ld.so.conf.d/{file}")).unwrap_or_default();
+        all.extend(text.lines().map(|line| line.trim().to_owned()));
+    }
+    // `/lib` is `/usr/lib` on most machines, and listing a directory of thousands of files twice takes time.
     let mut seen = BTreeSet::new();
     all.retain(|directory| {
+        let real = root.path(directory).canonicalize();
         directory.starts_with('/')
             && !directory.contains("/../")
-            && seen.insert(directory.trim_end_matches('/').to_owned())
+            && real.is_ok_and(|real| seen.insert(real))
     });
     all.truncate(MAX_DIRECTORIES);
     all

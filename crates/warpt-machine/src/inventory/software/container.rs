@@ -57,15 +57,23 @@ pub(super) fn read(
     root: &SystemRoot,
     environment: &BTreeMap<String, String>,
 ) -> Result<Container, Reason> {
-    let found = detect(root, environment);
-    let Some((runtime, evidence)) = found else {
-        let seen = root.exists("/proc/self/cgroup");
-        return Err(match seen {
-            true => "no sign of a container".to_owned(),
-            false => "no sign of a container, and /proc/self/cgroup does not exist".to_owned(),
+    let Some((runtime, evidence)) = detect(root, environment) else {
+        return Err(match booted_image(root) {
+            Some(disk) => format!(
+                "/.dockerenv exists, but / is the whole of {disk}: a container image started as a machine"
+            ),
+            None => "no sign of a container".to_owned(),
         });
     };
     Ok(ContainerReadings { runtime: Ok(runtime), evidence: Ok(evidence) }.settle())
+}
+
+/// The disk that is mounted whole as `/`, on a machine that carries the mark of a Docker image.
+fn booted_image(root: &SystemRoot) -> Option<String> {
+    let mounts = crate::mounts::read(root).ok().filter(|_| root.exists("/.dockerenv"))?;
+    let whole = mounts.iter().rfind(|mount| mount.point == "/" && mount.root == "/")?;
+    (whole.source.starts_with("/dev/") && !whole.source.contains("docker"))
+        .then(|| whole.source.clone())
 }
 
 fn detect(root: &SystemRoot, environment: &BTreeMap<String, String>) -> Option<(String, String)> {
@@ -83,7 +91,7 @@ fn detect(root: &SystemRoot, environment: &BTreeMap<String, String>) -> Option<(
         ("/.singularity.d", "apptainer"),
         ("/.dockerenv", "docker"),
     ] {
-        if root.exists(path) {
+        if root.exists(path) && (runtime != "docker" || booted_image(root).is_none()) {
             return told(runtime, path);
         }
     }

@@ -124,13 +124,8 @@ impl Questions {
     }
 
     /// Fetch the answers and describe the software.
-    pub(super) fn finish(
-        self,
-        root: &SystemRoot,
-        request: &Request,
-        signature: Signature,
-    ) -> Software {
-        let blas = blas::read(root, request, signature);
+    pub(super) fn finish(self, root: &SystemRoot, request: &Request, info: &CpuInfo) -> Software {
+        let blas = blas::read(root, request, signature(info));
         let answers = Answers {
             given: self.pending.map(Pending::finish).unwrap_or_default(),
             unasked: self.unasked,
@@ -183,15 +178,13 @@ impl Answers {
 
 /// Which x86 processor this is, for known problems of libraries: family and model, zero when unknown.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Signature {
+struct Signature {
     intel: bool,
     family: u32,
     model: u32,
 }
 
-/// The signature of the processor.
-pub(super) fn signature(root: &SystemRoot) -> Signature {
-    let info = CpuInfo::read(root);
+fn signature(info: &CpuInfo) -> Signature {
     Signature {
         intel: info.vendor().as_deref() == Ok("GenuineIntel"),
         family: info.number(&["cpu family"]).unwrap_or(0),

@@ -112,10 +112,14 @@ impl Case for DiskCase {
     fn metrics(&self) -> Vec<MetricSpec> {
         let bandwidth = MetricSpec::rate("bandwidth", "MB/s", self.block as f64 * 1e-6);
         let rate = MetricSpec::rate("iops", "1/s", 1.0);
-        let first = if self.pattern.sequential() { [bandwidth, rate] } else { [rate, bandwidth] };
-        let latencies =
-            ["latency_p50", "latency_p99"].map(|name| MetricSpec::observed(name, "µs", false));
-        first.into_iter().chain(latencies).map(|metric| self.tagged(metric)).collect()
+        let first = if self.pattern.sequential() {
+            [bandwidth, rate.supporting()]
+        } else {
+            [rate, bandwidth.supporting()]
+        };
+        let middle = MetricSpec::observed("latency_p50", "µs", false).supporting();
+        let tail = MetricSpec::observed("latency_p99", "µs", false);
+        first.into_iter().chain([middle, tail]).map(|metric| self.tagged(metric)).collect()
     }
 
     fn enter(&mut self) -> Result<(), CaseError> {
