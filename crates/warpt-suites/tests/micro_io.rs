@@ -88,6 +88,7 @@ fn metric(
         samples: None,
         ceiling: None,
         verified: None,
+        supporting: spec.supporting,
         supporting: false,
         extra: serde_json::Map::new(),
     }

@@ -51,7 +51,7 @@ impl Threads {
         if self.depth == 1 {
             work.run(self.buffers.get(0))?;
         } else {
-            let outcomes: io::Result<()> = std::thread::scope(|scope| {
+            std::thread::scope(|scope| {
                 let work = &work;
                 let threads: Vec<_> = self
                     .buffers
@@ -59,15 +59,11 @@ impl Threads {
                     .take(self.depth)
                     .map(|buffer| scope.spawn(move || work.run(buffer)))
                     .collect();
-                // All are joined by the scope; the first failure is reported.
-                threads
-                    .into_iter()
-                    .map(|t| {
-                        t.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
-                    })
-                    .collect()
-            });
-            outcomes?;
+                // The scope joins all of them; the first failure is reported.
+                threads.into_iter().try_for_each(|thread| {
+                    thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+                })
+            })?;
         }
         let shared = work.lock();
         Ok(shared.pace.done(shared.wrong))
