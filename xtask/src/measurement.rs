@@ -27,7 +27,8 @@ impl Goal {
         }
     }
 
-    fn text(self) -> String {
+    /// For people: `>=0.97` or `0.90-1.10`.
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Minimum(least) => format!(">={least:.2}"),
             Self::Band { min, max } => format!("{min:.2}-{max:.2}"),
