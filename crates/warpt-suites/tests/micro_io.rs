@@ -89,7 +89,6 @@ fn metric(
         ceiling: None,
         verified: None,
         supporting: spec.supporting,
-        supporting: false,
         extra: serde_json::Map::new(),
     }
 }
