@@ -117,6 +117,7 @@ impl Runner<'_> {
             Ok(cases) => match self.run_cases(cases, request, &context, &mut result) {
                 Ok(()) => {
                     item.benchmark.conclude(&context, &mut result.metrics);
+                    result.warnings.extend(summarize::limit_warnings(&result.metrics));
                     judge(&mut result);
                 }
                 Err(error) => {
