@@ -32,7 +32,6 @@ const FLAGS: &[&str] = &[
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Cdebug-assertions",
-    "-Ccodegen-units=1",
 ];
 
 /// An input that needs more is a finding: parsers cap what they accept.

@@ -1,5 +1,8 @@
 //! Checks of the whole that take minutes and are run by hand: a quiet machine matters, and chance has a part.
 
+mod kills;
+mod overhead;
+
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -30,12 +33,25 @@ enum Check {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Kill a suite run at random moments: every record left behind must parse and hold what was finished.
+    Kills {
+        /// How many kills.
+        #[arg(long, default_value_t = 200)]
+        count: u32,
+        /// The seed of the moments.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// An empty body must read 0 +- 5 ns, a body of a microsecond within 2%.
+    Overhead,
 }
 
 /// Runs a check.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     match arguments.check {
         Check::Aa { count, sample_us, seed } => same_with_itself(count, sample_us, seed),
+        Check::Kills { count, seed } => kills::kills(count, seed),
+        Check::Overhead => overhead::overhead(),
     }
 }
 

@@ -77,6 +77,8 @@ pub struct MetricSpec {
     pub tags: BTreeMap<String, String>,
     /// Where the number comes from.
     pub source: MetricSource,
+    /// It explains a sibling rather than being a result of its own: kept in the record, left off the page.
+    pub supporting: bool,
 }
 
 /// How a metric's value comes out of a sample.
@@ -106,6 +108,7 @@ impl MetricSpec {
             higher_is_better: true,
             tags: BTreeMap::new(),
             source: MetricSource::Rate { amount },
+            supporting: false,
         }
     }
 
@@ -117,18 +120,33 @@ impl MetricSpec {
             higher_is_better: false,
             tags: BTreeMap::new(),
             source: MetricSource::Time { scale },
+            supporting: false,
         }
     }
 
     /// A number the case observes itself.
     pub fn observed(name: &'static str, unit: &'static str, higher_is_better: bool) -> Self {
-        Self { name, unit, higher_is_better, tags: BTreeMap::new(), source: MetricSource::Observed }
+        Self {
+            name,
+            unit,
+            higher_is_better,
+            tags: BTreeMap::new(),
+            source: MetricSource::Observed,
+            supporting: false,
+        }
     }
 
     /// The same with one more tag.
     #[must_use]
     pub fn tag(mut self, key: &str, value: impl ToString) -> Self {
         self.tags.insert(key.to_owned(), value.to_string());
+        self
+    }
+
+    /// The same, left off the page.
+    #[must_use]
+    pub fn supporting(mut self) -> Self {
+        self.supporting = true;
         self
     }
 

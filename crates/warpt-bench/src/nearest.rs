@@ -4,20 +4,26 @@
 pub fn nearest<'a>(wrong: &str, valid: impl Iterator<Item = &'a str>) -> Vec<String> {
     // Hostile input: the distance is quadratic in length, and a name that long is no misspelling.
     let wrong: String = wrong.chars().take(64).collect::<String>().to_lowercase();
-    let mut scored: Vec<(f64, &str)> =
-        valid.map(|name| (strsim::jaro_winkler(&wrong, &name.to_lowercase()), name)).collect();
-    scored.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
-    scored.dedup_by(|left, right| left.1 == right.1);
-    let near: Vec<String> = scored
-        .iter()
-        .filter(|(score, _)| *score >= 0.75)
-        .take(3)
-        .map(|(_, n)| (*n).to_owned())
-        .collect();
-    if near.is_empty() && scored.len() <= 16 {
-        return scored.into_iter().map(|(_, name)| name.to_owned()).collect();
-    }
-    near
+    let mut names: Vec<&str> = valid.collect();
+    names.sort_unstable();
+    names.dedup();
+    let typing_errors = |name: &str| strsim::damerau_levenshtein(&wrong, &name.to_lowercase());
+    let fewest = names.iter().map(|name| typing_errors(name)).min().unwrap_or(usize::MAX);
+    let near: Vec<&str> = if fewest <= (wrong.chars().count() / 3).max(1) {
+        names.iter().filter(|name| typing_errors(name) == fewest).copied().collect()
+    } else {
+        let alike = |name: &str| strsim::jaro_winkler(&wrong, &name.to_lowercase());
+        let mut alike: Vec<(f64, &str)> = names.iter().map(|name| (alike(name), *name)).collect();
+        alike.retain(|(score, _)| *score >= 0.75);
+        alike.sort_by(|left, right| right.0.total_cmp(&left.0));
+        alike.into_iter().map(|(_, name)| name).collect()
+    };
+    let chosen = if near.is_empty() && names.len() <= 16 {
+        names
+    } else {
+        near.into_iter().take(3).collect()
+    };
+    chosen.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -26,9 +32,10 @@ mod tests {
 
     #[test]
     fn a_misspelling_finds_its_name_and_nonsense_lists_all() {
-        let names = ["cpu_flops", "mem_bandwidth", "disk_io"];
+        let names = ["cpu_flops", "gpu_flops", "mem_bandwidth", "disk_io"];
         assert_eq!(nearest("cpu_flop", names.into_iter()), ["cpu_flops"]);
-        assert_eq!(nearest("zzz", names.into_iter()).len(), 3);
+        assert_eq!(nearest("bandwidth", names.into_iter()), ["mem_bandwidth"]);
+        assert_eq!(nearest("zzz", names.into_iter()).len(), 4);
         assert!(nearest("", std::iter::empty()).is_empty());
     }
 }

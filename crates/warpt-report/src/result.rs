@@ -7,15 +7,12 @@ use crate::number::{percent, seconds, significant};
 use crate::table::TextTable;
 use crate::text::{BAD, CAUTION, FAINT, GOOD, HEADING, clean, styled, wrap};
 
-/// Warnings shown per benchmark; the record holds all.
-const MAX_WARNINGS: usize = 6;
-
 /// One finished benchmark: a heading, its metrics, what a reader should know.
 pub fn benchmark(result: &BenchmarkRunResult, width: usize) -> String {
     let mut page = heading(result);
     let mut table = TextTable::new(&["metric", "median", "unit", "± 95%", "detects", "of limit"])
         .right(&[1, 3, 4, 5]);
-    for metric in &result.metrics {
+    for metric in result.metrics.iter().filter(|metric| !metric.supporting) {
         table.row(&row(metric));
     }
     if !table.is_empty() {
@@ -25,13 +22,9 @@ pub fn benchmark(result: &BenchmarkRunResult, width: usize) -> String {
         page.push_str(&styled(FAINT, &format!("  {}", wrap(&ceiling, width - 2, "    "))));
         page.push('\n');
     }
-    for warning in result.warnings.iter().take(MAX_WARNINGS) {
-        let text = wrap(&format!("note: {}", clean(&warning.message)), width - 2, "    ");
+    for note in notes(result) {
+        let text = wrap(&format!("note: {note}"), width - 2, "    ");
         page.push_str(&format!("  {}\n", styled(CAUTION, &text)));
-    }
-    if result.warnings.len() > MAX_WARNINGS {
-        let more = result.warnings.len() - MAX_WARNINGS;
-        page.push_str(&format!("  and {more} more notes in the record\n"));
     }
     page
 }
@@ -85,6 +78,27 @@ fn row(metric: &BenchmarkMetric) -> [String; 6] {
         summary.map_or_else(String::new, |summary| percent(summary.minimum_detectable_effect)),
         metric.ceiling.as_ref().map_or_else(String::new, |ceiling| percent(ceiling.fraction)),
     ]
+}
+
+/// One line per kind of warning: the first of its kind in full, and how many more there are in the record.
+fn notes(result: &BenchmarkRunResult) -> Vec<String> {
+    let hidden: Vec<&str> =
+        result.metrics.iter().filter(|m| m.supporting).filter_map(|m| m.id.as_deref()).collect();
+    let mut kinds: Vec<(&str, String, usize)> = Vec::new();
+    for warning in &result.warnings {
+        if warning.metric.as_deref().is_some_and(|metric| hidden.contains(&metric)) {
+            continue;
+        }
+        match kinds.iter_mut().find(|(code, _, _)| *code == warning.code) {
+            Some((_, _, more)) => *more += 1,
+            None => kinds.push((&warning.code, clean(&warning.message), 0)),
+        }
+    }
+    let line = |(_, message, more): (&str, String, usize)| match more {
+        0 => message,
+        more => format!("{message} (and {more} more of this kind in the record)"),
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 /// Each distinct limit once.

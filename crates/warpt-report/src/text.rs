@@ -30,20 +30,27 @@ pub fn clean(text: &str) -> String {
 /// Breaks text at spaces into lines of at most `width` characters, each after the first indented.
 pub fn wrap(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    let longest = width.saturating_sub(indent.chars().count()).max(8);
+    for word in text.split_whitespace().flat_map(|word| pieces(word, longest)) {
         let first = lines.len() == 1;
         let room = width.saturating_sub(if first { 0 } else { indent.chars().count() });
         let line = lines.last_mut().expect("starts with one line");
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            lines.push(word.to_owned());
+            lines.push(word);
         } else {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.push_str(word);
+            line.push_str(&word);
         }
     }
     lines.join(&format!("\n{indent}"))
+}
+
+/// A word too long for a line, cut; any other as it is.
+fn pieces(word: &str, longest: usize) -> Vec<String> {
+    let characters: Vec<char> = word.chars().collect();
+    characters.chunks(longest).map(|piece| piece.iter().collect()).collect()
 }
 
 #[cfg(test)]
@@ -56,5 +63,6 @@ mod tests {
         let wrapped = wrap("one two three four", 9, "  ");
         assert_eq!(wrapped, "one two\n  three\n  four");
         assert!(wrapped.lines().all(|line| line.chars().count() <= 9));
+        assert_eq!(wrap("averyveryverylongword", 10, ""), "averyveryv\nerylongwor\nd");
     }
 }

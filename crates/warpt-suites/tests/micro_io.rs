@@ -88,6 +88,7 @@ fn metric(
         samples: None,
         ceiling: None,
         verified: None,
+        supporting: spec.supporting,
         extra: serde_json::Map::new(),
     }
 }

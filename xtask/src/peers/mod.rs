@@ -7,7 +7,7 @@ mod hpcc;
 mod install;
 mod iperf;
 mod namespaces;
-mod ours;
+pub(crate) mod ours;
 mod rows;
 mod session;
 

@@ -131,7 +131,8 @@ fn find_label(listing: &str, words: &[String]) -> anyhow::Result<String> {
     }
 }
 
-fn build() -> anyhow::Result<PathBuf> {
+/// Builds the release `warpt` and says where it is.
+pub(crate) fn build() -> anyhow::Result<PathBuf> {
     eprintln!("building warpt (release)");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no workspace")?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -38,6 +38,9 @@ pub struct BenchmarkMetric {
     /// Whether a check of the computed result passed; a speed without one is shown as unverified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
+    /// It explains another metric rather than being a result of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub supporting: bool,
     /// Fields of newer versions.
     #[serde(flatten)]
     #[schemars(skip)]

@@ -86,8 +86,10 @@ pub struct BenchmarkRunResult {
     #[serde(default)]
     pub error_message: Option<String>,
     /// When it started (preparation included).
+    #[serde(deserialize_with = "warpt_machine::time::with_or_without_zone")]
     pub start_time: Timestamp,
     /// When it ended.
+    #[serde(deserialize_with = "warpt_machine::time::with_or_without_zone")]
     pub end_time: Timestamp,
     /// The machine it ran on, as `warpt list --json` shows it.
     #[serde(default)]

@@ -57,6 +57,7 @@ pub(super) fn keep(case: &mut dyn Case, series: Series, result: &mut BenchmarkRu
             samples: Some(SampleData::Inline { values: samples }),
             ceiling: None,
             verified,
+            supporting: spec.supporting,
             extra: serde_json::Map::new(),
         });
     }

@@ -4,14 +4,14 @@
 use crate::gpu::GpuUsage;
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What the machine was doing when a sample was taken.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MonitorRecord {
     /// When, in ISO 8601; a time without a zone is read as UTC.
-    #[serde(deserialize_with = "time_with_or_without_zone")]
+    #[serde(deserialize_with = "crate::time::with_or_without_zone")]
     pub timestamp: Timestamp,
     /// Share of all CPUs' time in which work of this machine ran.
     #[serde(default)]
@@ -107,16 +107,4 @@ fn mean(left: Option<f64>, right: Option<f64>) -> Option<f64> {
         (Some(left), Some(right)) => Some(f64::midpoint(left, right)),
         (left, right) => left.or(right),
     }
-}
-
-fn time_with_or_without_zone<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Timestamp, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    text.parse().or_else(|error: jiff::Error| {
-        let civil =
-            text.parse::<jiff::civil::DateTime>().map_err(|_| serde::de::Error::custom(error))?;
-        let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).map_err(serde::de::Error::custom)?;
-        Ok(zoned.timestamp())
-    })
 }

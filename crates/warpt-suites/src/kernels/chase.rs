@@ -9,6 +9,8 @@ use crate::kernels::buffer::Buffer;
 pub const LINE_BYTES: usize = 64;
 /// Words of a cache line.
 const LINE_WORDS: usize = LINE_BYTES / size_of::<usize>();
+/// Walkers that check a chain side by side; more would not make memory answer faster.
+const WALKERS: usize = 16;
 /// Loads per turn of the chase.
 const UNROLL: u64 = 16;
 
@@ -59,8 +61,7 @@ impl Chase {
         let words = self.memory.as_slice::<usize>();
         let mut position = self.position;
         for _ in 0..turns {
-            // The array length keeps the loop unrolled; the check that the index is in bounds is on no
-            // dependency path, yet it costs slots, so it is left out.
+            // A constant count is unrolled, so that nothing but the loads is on the path.
             for _ in 0..UNROLL {
                 // SAFETY: every stored index is the first word of a line of this buffer, by construction.
                 position = unsafe { *words.get_unchecked(position) };
@@ -70,26 +71,63 @@ impl Chase {
         turns * UNROLL
     }
 
-    /// Walks the cycle once from where it is, marking lines: whether every line was met exactly once and the
-    /// walk ended where it began; what went wrong if not.
+    /// Reads every line once in order, so that as much of the set as fits is in the caches.
+    pub fn touch(&self) -> usize {
+        let words = self.memory.as_slice::<usize>();
+        words.iter().step_by(LINE_WORDS).fold(0, |sum, word| sum.wrapping_add(*word))
+    }
+
+    /// Whether the chain is one cycle that meets every line exactly once; what is wrong if not. Several walkers
+    /// start at different lines and walk side by side until each meets another's start: the pieces must cover all
+    /// lines, and strung together they must close only after all of them.
     pub fn check(&self) -> Result<(), String> {
         let words = self.memory.as_slice::<usize>();
+        let count = WALKERS.min(self.lines);
+        let starts: Vec<usize> = (0..count).map(|walker| walker * self.lines / count).collect();
         let mut met = vec![false; self.lines];
-        let mut position = self.position;
-        for step in 0..self.lines {
-            let line = position / LINE_WORDS;
-            if std::mem::replace(&mut met[line], true) {
-                return Err(format!("line {line} met twice within {step} of {} steps", self.lines));
+        starts.iter().for_each(|line| met[*line] = true);
+        let mut covered = count;
+        let mut active: Vec<(usize, usize)> = starts.iter().copied().enumerate().collect();
+        let mut following = vec![0; count];
+        while !active.is_empty() {
+            let mut fault = None;
+            active.retain_mut(|(walker, line)| {
+                let next = words[*line * LINE_WORDS];
+                if !next.is_multiple_of(LINE_WORDS) || next / LINE_WORDS >= self.lines {
+                    fault =
+                        Some(format!("line {line} points to word {next}, which starts no line"));
+                    return false;
+                }
+                let next = next / LINE_WORDS;
+                if !std::mem::replace(&mut met[next], true) {
+                    covered += 1;
+                    *line = next;
+                    return true;
+                }
+                match starts.binary_search(&next) {
+                    Ok(other) => following[*walker] = other,
+                    Err(_) => {
+                        fault = Some(format!("line {next} follows two lines, one of them {line}"));
+                    }
+                }
+                false
+            });
+            if let Some(fault) = fault {
+                return Err(fault);
             }
-            position = words[position];
         }
-        if position == self.position {
+        let mut pieces = 1;
+        let mut walker = following[0];
+        while walker != 0 && pieces <= count {
+            walker = following[walker];
+            pieces += 1;
+        }
+        if covered == self.lines && pieces == count {
             Ok(())
         } else {
             Err(format!(
-                "the cycle of {} lines ended on line {}",
-                self.lines,
-                position / LINE_WORDS
+                "a cycle of {pieces} of {count} pieces; {covered} of {} lines met",
+                self.lines
             ))
         }
     }
@@ -122,9 +160,23 @@ mod tests {
 
     #[test]
     fn a_broken_chain_is_noticed() {
+        for (from, to) in [(0, 0), (5, 5), (3, 60), (63, 1), (7, usize::MAX / LINE_WORDS), (9, 64)]
+        {
+            let mut chase = Chase::new(4096, 9).unwrap();
+            let words = chase.memory.as_mut_slice::<usize>();
+            if words[from * LINE_WORDS] == to * LINE_WORDS {
+                continue;
+            }
+            words[from * LINE_WORDS] = to.wrapping_mul(LINE_WORDS);
+            assert!(chase.check().is_err(), "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn two_cycles_are_not_one() {
         let mut chase = Chase::new(4096, 9).unwrap();
-        let second = chase.memory.as_slice::<usize>()[0];
-        chase.memory.as_mut_slice::<usize>()[second] = 0;
+        // Exchanging the successors of two lines splits a cycle in two.
+        chase.memory.as_mut_slice::<usize>().swap(0, 40 * LINE_WORDS);
         assert!(chase.check().is_err());
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn clock_metric(beside: &MetricSpec) -> Option<MetricSpec> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return None;
     }
-    let mut metric = MetricSpec::observed(CLOCK, "GHz", true);
+    let mut metric = MetricSpec::observed(CLOCK, "GHz", true).supporting();
     metric.tags.clone_from(&beside.tags);
     Some(metric)
 }
@@ -206,6 +206,7 @@ pub(super) mod tests {
                     samples: Some(warpt_bench::record::SampleData::Inline { values }),
                     ceiling: None,
                     verified: Some(true),
+                    supporting: spec.supporting,
                     extra: serde_json::Map::new(),
                 });
             }

@@ -1,11 +1,12 @@
 //! A matrix product in packed blocks around a register tile: C = A·B, all column by column, for f32 and f64.
 //!
 //! A block of A stays in the second cache, a panel of B in the first, and the tile of C in registers; both are
-//! packed in the order the tile reads them. Sizes need not be multiples of the tile. On CPUs without one of our
-//! tiles the product is done by `faer` (see `docs/decisions/0002-own-gemm.md`).
+//! packed in the order the tile reads them. Sizes need not be multiples of the tile. CPUs without one of the hand-made
+//! tiles use a portable one (see `docs/decisions/0003-own-matrix-product.md`).
 #![allow(unsafe_code)]
 
 mod pack;
+mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -21,9 +22,9 @@ pub trait Element:
 {
     /// The name in tags.
     const NAME: &'static str;
-    /// The register tile of this CPU and its instruction set's name; `None` leaves the product to `faer`.
-    fn tile() -> Option<Tile<Self>>;
-    /// Every tile this CPU can run, for tests.
+    /// The best register tile of this CPU.
+    fn tile() -> Tile<Self>;
+    /// Every tile this CPU can run, the best first; the portable one is always there.
     fn tiles() -> Vec<Tile<Self>>;
     /// From a double.
     fn from_f64(value: f64) -> Self;
@@ -31,8 +32,6 @@ pub trait Element:
     fn to_f64(self) -> f64;
     /// Half the distance between 1 and the next number.
     fn rounding() -> f64;
-    /// The product by `faer`, on one thread.
-    fn multiply_by_faer(shape: Shape, a: &[Self], b: &[Self], c: &mut [Self]);
 }
 
 /// The sizes of a product: C is `rows` by `columns`, A is `rows` by `depth`.
@@ -181,16 +180,18 @@ impl<T: Element> Gemm<T> {
 }
 
 macro_rules! element {
-    ($type:ty, $name:literal, $tiles:expr) => {
+    ($type:ty, $name:literal, $tiles:expr, $portable:expr) => {
         impl Element for $type {
             const NAME: &'static str = $name;
 
-            fn tile() -> Option<Tile<Self>> {
-                Self::tiles().first().copied()
+            fn tile() -> Tile<Self> {
+                Self::tiles()[0]
             }
 
             fn tiles() -> Vec<Tile<Self>> {
-                $tiles
+                let mut tiles: Vec<Tile<Self>> = $tiles;
+                tiles.push($portable);
+                tiles
             }
 
             fn from_f64(value: f64) -> Self {
@@ -204,26 +205,18 @@ macro_rules! element {
             fn rounding() -> f64 {
                 f64::from(<$type>::EPSILON) / 2.0
             }
-
-            fn multiply_by_faer(shape: Shape, a: &[Self], b: &[Self], c: &mut [Self]) {
-                let Shape { rows, columns, depth } = shape;
-                let a = faer::MatRef::from_column_major_slice(a, rows, depth);
-                let b = faer::MatRef::from_column_major_slice(b, depth, columns);
-                let c = faer::MatMut::from_column_major_slice_mut(c, rows, columns);
-                faer::linalg::matmul::matmul(c, faer::Accum::Replace, a, b, 1.0, faer::Par::Seq);
-            }
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-element!(f32, "f32", x86::f32_tiles());
+element!(f32, "f32", x86::f32_tiles(), portable::F32);
 #[cfg(target_arch = "x86_64")]
-element!(f64, "f64", x86::f64_tiles());
+element!(f64, "f64", x86::f64_tiles(), portable::F64);
 #[cfg(not(target_arch = "x86_64"))]
-element!(f32, "f32", Vec::new());
+element!(f32, "f32", Vec::new(), portable::F32);
 #[cfg(not(target_arch = "x86_64"))]
-element!(f64, "f64", Vec::new());
+element!(f64, "f64", Vec::new(), portable::F64);
 
 #[cfg(test)]
 mod tests;

@@ -19,10 +19,10 @@ pub fn bf16_from_f32(value: f32) -> u16 {
 fn write_element(product: Product, bytes: &mut [u8], index: usize, value: i8) {
     match product {
         Product::F64Lanes => {
-            bytes[index * 8..][..8].copy_from_slice(&f64::from(value).to_ne_bytes())
+            bytes[index * 8..][..8].copy_from_slice(&f64::from(value).to_ne_bytes());
         }
         Product::F32Lanes => {
-            bytes[index * 4..][..4].copy_from_slice(&f32::from(value).to_ne_bytes())
+            bytes[index * 4..][..4].copy_from_slice(&f32::from(value).to_ne_bytes());
         }
         Product::Bf16Pairs | Product::Bf16Tiles => {
             bytes[index * 2..][..2].copy_from_slice(&bf16_from_f32(f32::from(value)).to_ne_bytes());
@@ -74,7 +74,7 @@ fn read_lane(product: Product, bytes: &[u8], index: usize) -> f64 {
 fn write_lane(product: Product, bytes: &mut [u8], index: usize, value: i16) {
     match product {
         Product::F64Lanes => {
-            bytes[index * 8..][..8].copy_from_slice(&f64::from(value).to_ne_bytes())
+            bytes[index * 8..][..8].copy_from_slice(&f64::from(value).to_ne_bytes());
         }
         Product::F32Lanes | Product::Bf16Pairs | Product::Bf16Tiles => {
             bytes[index * 4..][..4].copy_from_slice(&f32::from(value).to_ne_bytes());

@@ -122,7 +122,7 @@ pub fn run(way: Way, kernel: StreamKernel, arrays: Arrays<'_>, scalar: f64) -> f
     match kernel {
         StreamKernel::Copy | StreamKernel::Scale => assert!(first.len() >= count),
         StreamKernel::Add | StreamKernel::Triad => {
-            assert!(first.len() >= count && second.len() >= count)
+            assert!(first.len() >= count && second.len() >= count);
         }
         StreamKernel::Read | StreamKernel::Write => {}
     }
@@ -139,9 +139,12 @@ pub fn run(way: Way, kernel: StreamKernel, arrays: Arrays<'_>, scalar: f64) -> f
     }
     // Non-temporal stores need aligned addresses; the elements before the first aligned one are done one by one.
     let head = target.as_ptr().align_offset(64).min(count);
-    for index in 0..head {
-        target[index] = at(kernel, first, second, index, scalar);
-    }
+    let one_by_one = |target: &mut [f64], from: usize, to: usize| {
+        for (offset, element) in target[from..to].iter_mut().enumerate() {
+            *element = at(kernel, first, second, from + offset, scalar);
+        }
+    };
+    one_by_one(target, 0, head);
     let vectorized = match way {
         #[cfg(target_arch = "x86_64")]
         Way::Avx512 | Way::Avx2 => {
@@ -165,9 +168,7 @@ pub fn run(way: Way, kernel: StreamKernel, arrays: Arrays<'_>, scalar: f64) -> f
             return 0.0;
         }
     };
-    for index in head + vectorized..count {
-        target[index] = at(kernel, first, second, index, scalar);
-    }
+    one_by_one(target, head + vectorized, count);
     0.0
 }
 
@@ -181,7 +182,7 @@ fn portable(kernel: StreamKernel, target: &mut [f64], first: &[f64], second: &[f
     match kernel {
         StreamKernel::Copy => target.copy_from_slice(&first[..target.len()]),
         StreamKernel::Scale => {
-            target.iter_mut().zip(first).for_each(|(to, from)| *to = scalar * from)
+            target.iter_mut().zip(first).for_each(|(to, from)| *to = scalar * from);
         }
         StreamKernel::Add => {
             target

@@ -212,7 +212,7 @@ mod tests {
         let none = context(&CpuFlops, &[("dtype", "bf16"), ("kernel", "gemm")]);
         assert!(matches!(CpuFlops.prepare(&none), Err(Unready::Skipped(_))));
         let specs = CpuFlops.spec().parameters;
-        let mut params = narrow.params.clone();
+        let mut params = narrow.params;
         assert!(params.set(&specs, "dtype", "f16").is_err());
         assert!(params.set(&specs, "gemm_size", "0").is_err());
     }

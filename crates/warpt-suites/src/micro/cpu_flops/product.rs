@@ -23,7 +23,7 @@ pub(super) struct Product<T> {
     cpus: Vec<usize>,
     second_cache_bytes: usize,
     matrices: Option<Matrices>,
-    /// One per thread; empty when `faer` does the product.
+    /// One per thread.
     workers: Vec<Gemm<T>>,
 }
 
@@ -33,7 +33,7 @@ impl<T: Element> Product<T> {
     }
 
     fn isa() -> &'static str {
-        T::tile().map_or("faer", |tile| tile.isa)
+        T::tile().isa
     }
 
     fn allocate(&mut self) -> Result<(), SuiteError> {
@@ -45,13 +45,8 @@ impl<T: Element> Product<T> {
             Ok(buffer)
         };
         self.matrices = Some(Matrices { a: filled()?, b: filled()?, c: Buffer::of::<T>(count)? });
-        if let Some(tile) = T::tile() {
-            self.workers = self
-                .cpus
-                .iter()
-                .map(|_| Gemm::new(tile, self.second_cache_bytes))
-                .collect::<Result<_, _>>()?;
-        }
+        let worker = |_| Gemm::new(T::tile(), self.second_cache_bytes);
+        self.workers = self.cpus.iter().map(worker).collect::<Result<_, _>>()?;
         Ok(())
     }
 }
@@ -89,28 +84,24 @@ impl<T: Element> Case for Product<T> {
         let (size, times) = (self.size, sampler.iterations());
         let a = a.as_slice::<T>();
         let columns = size.div_ceil(self.cpus.len()).next_multiple_of(8).min(size);
-        let mut parts: Vec<(&[T], &mut [T], Option<&mut Gemm<T>>)> = Vec::new();
+        let mut parts = Vec::with_capacity(self.cpus.len());
         let mut chunks = b
             .as_slice::<T>()
             .chunks(columns * size)
             .zip(c.as_mut_slice::<T>().chunks_mut(columns * size));
-        let mut workers = self.workers.iter_mut();
-        for _ in &self.cpus {
+        for worker in &mut self.workers {
             // With fewer columns than threads, some have nothing to do.
-            let (b, c) = chunks.next().unwrap_or((&[], &mut []));
-            parts.push((b, c, workers.next()));
+            let (b, c): (&[T], &mut [T]) = chunks.next().unwrap_or((&[], &mut []));
+            parts.push((b, c, worker));
         }
         let run = run_pinned(
             &self.cpus,
             parts,
             |_| (),
-            |_, (b, c, mut worker)| {
+            |_, (b, c, worker)| {
                 let shape = Shape { rows: size, columns: b.len() / size, depth: size };
                 for _ in 0..times {
-                    match &mut worker {
-                        Some(worker) => worker.multiply(shape, a, b, c),
-                        None => T::multiply_by_faer(shape, a, b, c),
-                    }
+                    worker.multiply(shape, a, b, c);
                 }
             },
             |_| (),

@@ -4,18 +4,19 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
 use warpt_bench::{Case, CaseError, Check, MetricSpec, Sampler};
 
-use super::access::{Batch, Cursor, Pattern};
+use super::access::{Batch, Cursor, Goal, Pattern};
 use super::engine::{Choice, Engine, lay_out};
 use super::scratch::Scratch;
 use super::verify::verify;
 use crate::error::SuiteError;
 use crate::micro::latencies::quantile_us;
 
-/// A sample is long against the time the queue needs to fill and drain.
-const SAMPLE_NS: u64 = 100_000_000;
+/// How long the requests of a sample are counted.
+const COUNT_FOR: Duration = Duration::from_millis(100);
 
 /// What all cases of a run share.
 pub(super) struct Place {
@@ -111,10 +112,14 @@ impl Case for DiskCase {
     fn metrics(&self) -> Vec<MetricSpec> {
         let bandwidth = MetricSpec::rate("bandwidth", "MB/s", self.block as f64 * 1e-6);
         let rate = MetricSpec::rate("iops", "1/s", 1.0);
-        let first = if self.pattern.sequential() { [bandwidth, rate] } else { [rate, bandwidth] };
-        let latencies =
-            ["latency_p50", "latency_p99"].map(|name| MetricSpec::observed(name, "µs", false));
-        first.into_iter().chain(latencies).map(|metric| self.tagged(metric)).collect()
+        let first = if self.pattern.sequential() {
+            [bandwidth, rate.supporting()]
+        } else {
+            [rate, bandwidth.supporting()]
+        };
+        let middle = MetricSpec::observed("latency_p50", "µs", false).supporting();
+        let tail = MetricSpec::observed("latency_p99", "µs", false);
+        first.into_iter().chain([middle, tail]).map(|metric| self.tagged(metric)).collect()
     }
 
     fn enter(&mut self) -> Result<(), CaseError> {
@@ -133,15 +138,13 @@ impl Case for DiskCase {
         let (Some((scratch, _)), Some(running)) = (&place.state, &mut self.running) else {
             return Err(CaseError::Failed("the case was not entered".into()));
         };
-        // Fewer requests than fit into the queue would measure latency, not rate.
-        let requests = sampler.iterations().max(2 * self.depth as u64);
         self.latencies.clear();
         let done = running
             .engine
             .run(&mut Batch {
                 file: &scratch.file,
                 write: self.pattern.writes(),
-                requests,
+                goal: Goal::Time(COUNT_FOR),
                 cursor: &mut running.cursor,
                 generation: running.generation.unwrap_or(0),
                 noise: &scratch.noise,
@@ -152,9 +155,9 @@ impl Case for DiskCase {
                 let action = if self.pattern.writes() { "cannot write" } else { "cannot read" };
                 environment(scratch.failed(action, &error))
             })?;
-        self.requests += requests;
+        self.requests += done.issued;
         self.wrong += done.wrong;
-        sampler.elapsed(done.nanoseconds as f64, requests);
+        sampler.elapsed(done.nanoseconds as f64, done.counted);
         sampler.observe("latency_p50", quantile_us(&mut self.latencies, 0.50));
         sampler.observe("latency_p99", quantile_us(&mut self.latencies, 0.99));
         Ok(())
@@ -200,6 +203,7 @@ impl Case for DiskCase {
     }
 
     fn sample_ns(&self) -> u64 {
-        SAMPLE_NS
+        // A sample lasts as long as it counts, whatever the batch: below that, one step finds it long enough.
+        COUNT_FOR.as_nanos() as u64 / 2
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::access::{Batch, Cursor, Done, Pattern};
+use super::access::{Batch, Cursor, Done, Goal, Pattern};
 use super::pattern::PERIOD;
 use super::ring::Ring;
 use super::scratch::Scratch;
@@ -89,7 +89,7 @@ fn write_all(scratch: &mut Scratch, choice: &Choice) -> io::Result<()> {
     engine.run(&mut Batch {
         file: &scratch.file,
         write: true,
-        requests: scratch.bytes / PERIOD as u64,
+        goal: Goal::Requests(scratch.bytes / PERIOD as u64),
         cursor: &mut Cursor::new(Pattern::SequentialWrite, scratch.bytes, PERIOD),
         generation,
         noise: &scratch.noise,
@@ -102,6 +102,8 @@ fn write_all(scratch: &mut Scratch, choice: &Choice) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::verify::verify;
     use super::*;
 
@@ -122,12 +124,13 @@ mod tests {
         let mut engine = Engine::new(choice, depth, block).unwrap();
         let mut cursor = Cursor::new(pattern, scratch.bytes, block);
         let mut latencies = Vec::new();
-        for requests in [1, 40] {
+        let (mut counted, mut issued) = (0, 0);
+        for goal in [Goal::Requests(40), Goal::Time(Duration::from_millis(1))] {
             let done = engine
                 .run(&mut Batch {
                     file: &scratch.file,
                     write: pattern.writes(),
-                    requests,
+                    goal,
                     cursor: &mut cursor,
                     generation: written.unwrap_or(0),
                     noise: &scratch.noise,
@@ -136,9 +139,12 @@ mod tests {
                 })
                 .unwrap();
             assert!(done.nanoseconds > 0);
+            counted += done.counted;
+            issued += done.issued;
             assert_eq!(done.wrong, 0, "{pattern:?} {choice:?}");
         }
-        assert_eq!(latencies.len(), 41);
+        assert_eq!(latencies.len() as u64, counted);
+        assert!(issued >= counted && counted >= 40 + depth as u64);
         let seen = verify(scratch, written).unwrap();
         assert!(seen.pages > 0 && seen.wrong == 0, "{pattern:?} {choice:?}: {seen:?}");
     }

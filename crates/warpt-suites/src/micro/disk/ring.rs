@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::access::{Batch, Done};
+use super::access::{Batch, Done, Pace};
 use super::buffers::Buffers;
 use super::pattern::stamped;
 
@@ -50,15 +50,16 @@ impl Ring {
 
     /// Carries a batch out and waits for all of it, also when a request failed.
     pub(super) fn run(&mut self, batch: &mut Batch<'_>) -> io::Result<Done> {
-        let start = Instant::now();
-        let (mut issued, mut done) = (0, Done::default());
-        let mut failure = None;
+        let mut pace = Pace::start(batch.goal, self.slots.len());
+        let (mut wrong, mut failure) = (0, None);
         let mut finished: Vec<(usize, i32)> = Vec::with_capacity(self.slots.len());
-        while issued < batch.requests || self.in_flight > 0 {
-            while issued < batch.requests {
+        loop {
+            while !self.free.is_empty() && pace.issue() {
                 let Some(slot) = self.free.pop() else { break };
                 self.prepare(slot, batch)?;
-                issued += 1;
+            }
+            if self.in_flight == 0 {
+                break;
             }
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
@@ -71,18 +72,24 @@ impl Ring {
             for (index, result) in finished.drain(..) {
                 self.in_flight -= 1;
                 self.free.push(index);
+                let now = Instant::now();
                 match self.complete(index, result, batch) {
-                    Ok(right) => done.wrong += u64::from(!right),
+                    Ok(right) => {
+                        wrong += u64::from(!right);
+                        if pace.complete(now) {
+                            let latency = now - self.slots[index].submitted;
+                            batch.latencies.push(latency.as_nanos() as u64);
+                        }
+                    }
                     Err(error) => {
                         // Nothing new is started; what is on its way is waited for.
-                        issued = batch.requests;
+                        pace.close();
                         failure.get_or_insert(error);
                     }
                 }
             }
         }
-        done.nanoseconds = start.elapsed().as_nanos() as u64;
-        failure.map_or(Ok(done), Err)
+        failure.map_or(Ok(pace.done(wrong)), Err)
     }
 
     fn prepare(&mut self, index: usize, batch: &mut Batch<'_>) -> io::Result<()> {
@@ -113,7 +120,7 @@ impl Ring {
     }
 
     /// Takes a completion in; whether what was read is what was written.
-    fn complete(&mut self, index: usize, result: i32, batch: &mut Batch<'_>) -> io::Result<bool> {
+    fn complete(&mut self, index: usize, result: i32, batch: &Batch<'_>) -> io::Result<bool> {
         let slot = &self.slots[index];
         if result < 0 {
             return Err(io::Error::from_raw_os_error(-result));
@@ -124,7 +131,6 @@ impl Ring {
                 format!("{result} of {} bytes at offset {}", self.block, slot.offset),
             ));
         }
-        batch.latencies.push(slot.submitted.elapsed().as_nanos() as u64);
         if batch.write {
             batch.ledger.note(slot.offset, self.block, batch.generation);
             return Ok(true);

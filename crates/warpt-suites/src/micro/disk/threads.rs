@@ -4,10 +4,10 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::access::{Batch, Done};
+use super::access::{Batch, Cursor, Done, Pace};
 use super::buffers::Buffers;
 use super::pattern::{Ledger, Noise, stamped};
 
@@ -25,12 +25,14 @@ struct Work<'a> {
     generation: u8,
     noise: &'a Noise,
     ledger: &'a Ledger,
+    /// What the threads take turns with.
+    shared: Mutex<Shared<'a>>,
 }
 
-/// What one thread did.
-#[derive(Default)]
-struct Share {
-    latencies: Vec<u64>,
+struct Shared<'a> {
+    pace: Pace,
+    cursor: &'a mut Cursor,
+    latencies: &'a mut Vec<u64>,
     wrong: u64,
 }
 
@@ -41,70 +43,71 @@ impl Threads {
 
     /// Carries a batch out and waits for all of it.
     pub(super) fn run(&mut self, batch: &mut Batch<'_>) -> io::Result<Done> {
-        let Batch { file, write, generation, noise, ledger, .. } = *batch;
-        let work = Work { file, write, generation, noise, ledger };
-        let offsets = Mutex::new((batch.requests, &mut *batch.cursor));
-        let next = || {
-            let mut guard = offsets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let (left, cursor) = &mut *guard;
-            *left = left.checked_sub(1)?;
-            Some(cursor.advance())
-        };
-        let start = Instant::now();
-        let shares: Vec<io::Result<Share>> = if self.depth == 1 {
-            vec![work.run(self.buffers.get(0), &next)]
+        let Batch { file, write, generation, noise, ledger, goal, .. } = *batch;
+        let pace = Pace::start(goal, self.depth);
+        let shared =
+            Shared { pace, cursor: &mut *batch.cursor, latencies: &mut *batch.latencies, wrong: 0 };
+        let work = Work { file, write, generation, noise, ledger, shared: Mutex::new(shared) };
+        if self.depth == 1 {
+            work.run(self.buffers.get(0))?;
         } else {
             std::thread::scope(|scope| {
-                let (work, next) = (&work, &next);
+                let work = &work;
                 let threads: Vec<_> = self
                     .buffers
                     .split()
                     .take(self.depth)
-                    .map(|buffer| scope.spawn(move || work.run(buffer, next)))
+                    .map(|buffer| scope.spawn(move || work.run(buffer)))
                     .collect();
-                threads
-                    .into_iter()
-                    .map(|thread| {
-                        thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
-                    })
-                    .collect()
-            })
-        };
-        let mut done = Done { nanoseconds: start.elapsed().as_nanos() as u64, wrong: 0 };
-        for share in shares {
-            let share = share?;
-            batch.latencies.extend(share.latencies);
-            done.wrong += share.wrong;
+                // The scope joins all of them; the first failure is reported.
+                threads.into_iter().try_for_each(|thread| {
+                    thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+                })
+            })?;
         }
-        Ok(done)
+        let shared = work.lock();
+        Ok(shared.pace.done(shared.wrong))
     }
 }
 
-impl Work<'_> {
-    fn run(
-        &self,
-        buffer: &mut [u8],
-        next: &(impl Fn() -> Option<u64> + ?Sized),
-    ) -> io::Result<Share> {
-        let mut share = Share::default();
+impl<'a> Work<'a> {
+    fn lock(&self) -> MutexGuard<'_, Shared<'a>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<u64> {
+        let mut shared = self.lock();
+        shared.pace.issue().then(|| shared.cursor.advance())
+    }
+
+    /// Takes requests until there are no more.
+    fn run(&self, buffer: &mut [u8]) -> io::Result<()> {
         let mut held = None;
-        while let Some(offset) = next() {
+        while let Some(offset) = self.next() {
             if self.write {
                 self.noise.fill(buffer, offset, self.generation, &mut held);
             }
             let start = Instant::now();
-            if self.write {
-                self.file.write_all_at(buffer, offset)?;
+            let outcome = if self.write {
+                self.file.write_all_at(buffer, offset)
             } else {
-                self.file.read_exact_at(buffer, offset)?;
-            }
-            share.latencies.push(start.elapsed().as_nanos() as u64);
-            if self.write {
+                self.file.read_exact_at(buffer, offset)
+            };
+            let now = Instant::now();
+            let right = self.write || stamped(buffer, offset, self.ledger);
+            if self.write && outcome.is_ok() {
                 self.ledger.note(offset, buffer.len(), self.generation);
-            } else {
-                share.wrong += u64::from(!stamped(buffer, offset, self.ledger));
+            }
+            let mut shared = self.lock();
+            if let Err(error) = outcome {
+                shared.pace.close();
+                return Err(error);
+            }
+            shared.wrong += u64::from(!right);
+            if shared.pace.complete(now) {
+                shared.latencies.push((now - start).as_nanos() as u64);
             }
         }
-        Ok(share)
+        Ok(())
     }
 }

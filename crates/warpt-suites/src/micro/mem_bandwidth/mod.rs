@@ -211,11 +211,13 @@ impl Case for Stream {
 
     fn enter(&mut self) -> Result<(), CaseError> {
         let mut shared = self.set.borrow_mut();
-        let set = match shared.take() {
-            Some(set) => set,
-            None => ArraySet::new(self.elements, self.cpus.clone())?,
-        };
-        shared.insert(set).fill(self.kernel)
+        match shared.as_mut() {
+            Some(set) => set.spoil(),
+            None => {
+                *shared = Some(ArraySet::new(self.elements, self.cpus.clone())?);
+                Ok(())
+            }
+        }
     }
 
     fn iterate(&mut self, sampler: &mut Sampler<'_>) -> Result<(), CaseError> {

@@ -4,13 +4,10 @@
 
 use warpt_bench::{BenchmarkMetric, Case, CaseError, Ceiling, Check, MetricSpec, Sampler};
 
-use crate::error::SuiteError;
 use crate::kernels::chase::Chase;
 use crate::micro::caches::Caches;
 use crate::micro::pinned::{Absent, failed, timed};
 
-/// Sets up to this size are walked completely to check them; larger ones are checked by where a run ends.
-const WALKED_BYTES: usize = 16 << 20;
 /// Steps timed per set, at most.
 const STEPS: u64 = 1 << 15;
 
@@ -21,11 +18,11 @@ pub(super) fn cases(caches: &Caches, cpu: usize, limit: u64) -> Vec<Box<dyn Case
     for (index, (level, bytes)) in levels.iter().enumerate() {
         let before = index.checked_sub(1).map_or(0, |before| levels[before].1);
         let sets = working_sets(before, *bytes, index + 1 == levels.len());
-        let largest = sets.last().copied().unwrap_or(0);
-        if largest > limit / 2 {
+        let together: u64 = sets.iter().sum();
+        if together > limit {
             let reason = format!(
-                "a working set of {} MiB does not fit into the {} MiB that may be used",
-                largest >> 20,
+                "working sets of {} MiB together do not fit into the {} MiB that may be used",
+                together >> 20,
                 limit >> 20
             );
             cases.push(Box::new(Absent { label: format!("size of {level}"), reason }));
@@ -36,8 +33,7 @@ pub(super) fn cases(caches: &Caches, cpu: usize, limit: u64) -> Vec<Box<dyn Case
             reported: caches.reported.then_some(*bytes),
             sets: sets.into_iter().map(|bytes| bytes as usize).collect(),
             cpu,
-            walked: 0,
-            fault: None,
+            chases: Vec::new(),
         }));
     }
     cases
@@ -76,33 +72,21 @@ struct CacheSize {
     reported: Option<u64>,
     sets: Vec<usize>,
     cpu: usize,
-    walked: usize,
-    fault: Option<String>,
+    /// A chain per set, and the steps done on it.
+    chases: Vec<(Chase, u64)>,
 }
 
-/// What one set gave: its latency, and whether its chain was as it should be.
-struct Reading {
-    nanoseconds: f64,
-    fault: Option<String>,
-}
-
-/// Builds a chain, warms it by a walk (all of it when small, so that it is in its cache) and times it.
-fn read(bytes: usize, seed: u64) -> Result<Reading, SuiteError> {
-    let mut chase = Chase::new(bytes, seed)?;
-    let small = bytes <= WALKED_BYTES;
-    let fault = if small { chase.check().err() } else { None };
+/// Brings a set into the caches as far as it fits, and returns the nanoseconds of one load.
+fn read((chase, steps): &mut (Chase, u64)) -> f64 {
+    std::hint::black_box(chase.touch());
     let turns = (chase.lines() as u64).clamp(512, STEPS) / 16;
     let mut best = f64::INFINITY;
-    let mut steps = 0;
     for _ in 0..3 {
         let start = std::time::Instant::now();
-        steps += chase.run(turns);
+        *steps += chase.run(turns);
         best = best.min(start.elapsed().as_nanos() as f64 / (turns * 16) as f64);
     }
-    let (found, expected) = (chase.line(), chase.expected_line(steps));
-    let strayed = (found != expected)
-        .then(|| format!("{steps} steps ended on line {found}, not on {expected}"));
-    Ok(Reading { nanoseconds: best, fault: fault.or(strayed) })
+    best
 }
 
 impl Case for CacheSize {
@@ -114,22 +98,21 @@ impl Case for CacheSize {
         vec![MetricSpec::observed("detected_cache_size", "KiB", true).tag("level", &self.level)]
     }
 
-    fn iterate(&mut self, sampler: &mut Sampler<'_>) -> Result<(), CaseError> {
-        let sets = &self.sets;
-        let run =
-            timed(&[self.cpu], vec![()], |_, ()| -> Result<Vec<(usize, Reading)>, SuiteError> {
-                sets.iter().map(|bytes| Ok((*bytes, read(*bytes, *bytes as u64)?))).collect()
-            })?;
-        let mut latencies = Vec::new();
-        for readings in run.results {
-            for (bytes, reading) in readings.map_err(|error| failed(&error))? {
-                latencies.push((bytes, reading.nanoseconds));
-                self.walked += 1;
-                if self.fault.is_none() {
-                    self.fault = reading.fault.map(|fault| format!("{bytes} bytes: {fault}"));
-                }
-            }
+    fn enter(&mut self) -> Result<(), CaseError> {
+        for bytes in &self.sets {
+            let chase = Chase::new(*bytes, *bytes as u64).map_err(|error| failed(&error))?;
+            self.chases.push((chase, 0));
         }
+        Ok(())
+    }
+
+    fn iterate(&mut self, sampler: &mut Sampler<'_>) -> Result<(), CaseError> {
+        let run =
+            timed(&[self.cpu], vec![&mut self.chases], |_, chases: &mut Vec<(Chase, u64)>| {
+                chases.iter_mut().map(read).collect::<Vec<f64>>()
+            })?;
+        let readings = run.results.into_iter().flatten();
+        let latencies: Vec<(usize, f64)> = self.sets.iter().copied().zip(readings).collect();
         let found = step(&latencies).ok_or_else(|| {
             CaseError::Skipped(format!(
                 "no step in latency between {} and {} KiB: {:.1} and {:.1} ns; what is reported as {} is not what one \
@@ -147,15 +130,27 @@ impl Case for CacheSize {
     }
 
     fn verify(&mut self) -> Vec<Check> {
-        let detail = match &self.fault {
-            Some(fault) => fault.clone(),
-            None => format!(
-                "{} chases over {} sizes ended where their chains say",
-                self.walked,
-                self.sets.len()
-            ),
-        };
-        vec![Check::new(format!("{}: chains", self.label()), self.fault.is_none(), detail)]
+        let fault = self.chases.iter().find_map(|(chase, steps)| {
+            let (found, expected) = (chase.line(), chase.expected_line(*steps));
+            let strayed = || {
+                format!(
+                    "{steps} steps over {} lines ended on line {found}, not {expected}",
+                    chase.lines()
+                )
+            };
+            chase.check().err().or_else(|| (found != expected).then(strayed))
+        });
+        let detail = fault.clone().unwrap_or_else(|| {
+            format!(
+                "{} chains, each one cycle through its set; all chases ended where they must",
+                self.chases.len()
+            )
+        });
+        vec![Check::new(
+            format!("{}: chains", self.label()),
+            fault.is_none() && !self.chases.is_empty(),
+            detail,
+        )]
     }
 
     fn annotate(&self, metrics: &mut [BenchmarkMetric]) {
@@ -201,8 +196,9 @@ mod tests {
     }
 
     #[test]
-    fn small_sets_are_read_without_fault() {
-        let reading = read(64 << 10, 1).unwrap();
-        assert!(reading.fault.is_none() && reading.nanoseconds > 0.0);
+    fn a_reading_moves_along_the_chain() {
+        let mut set = (Chase::new(64 << 10, 1).unwrap(), 0);
+        assert!(read(&mut set) > 0.0);
+        assert!(set.1 > 0 && set.0.line() == set.0.expected_line(set.1));
     }
 }
