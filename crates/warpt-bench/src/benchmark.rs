@@ -138,6 +138,10 @@ impl MetricSpec {
 
     /// The same with one more tag.
     #[must_use]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "numbers and names both read best as they are"
+    )]
     pub fn tag(mut self, key: &str, value: impl ToString) -> Self {
         self.tags.insert(key.to_owned(), value.to_string());
         self

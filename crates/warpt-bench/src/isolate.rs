@@ -198,7 +198,7 @@ pub fn serve(
         observer: &mut forward,
         isolation: None,
     }
-    .run_benchmark(item, &alone);
+    .run_benchmark(&item, &alone);
     forward.send(&Message::Finished {
         result: Box::new(finished.result),
         environment_error: finished.environment_error,

@@ -1,6 +1,8 @@
 //! A benchmark's result and a whole run as a page.
 
-use warpt_bench::record::{BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Outcome};
+use warpt_bench::record::{
+    BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, Outcome, RunState,
+};
 use warpt_machine::preflight::{Preflight, Severity};
 
 use crate::number::{percent, seconds, significant};
@@ -131,7 +133,11 @@ pub fn summary(run: &BenchmarkSuiteRun) -> String {
     if skipped > 0 {
         parts.push(styled(CAUTION, &format!("{skipped} skipped")));
     }
-    format!("{}\n", parts.join(", "))
+    let mut line = parts.join(", ");
+    if run.state == RunState::Interrupted {
+        line.push_str("; interrupted, what had finished is kept");
+    }
+    format!("{line}\n")
 }
 
 /// What makes the host noisy, before a run.

@@ -149,11 +149,11 @@ pub(crate) fn build() -> anyhow::Result<PathBuf> {
 
 /// The executable named `warpt` in cargo's messages.
 fn executable(messages: &str) -> Option<PathBuf> {
-    let paths = messages.lines().filter_map(|line| {
+    let mut paths = messages.lines().filter_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         message.get("executable")?.as_str().map(PathBuf::from)
     });
-    paths.filter(|path| path.file_stem().is_some_and(|stem| stem == "warpt")).next_back()
+    paths.rfind(|path| path.file_stem().is_some_and(|stem| stem == "warpt"))
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Runner<'_> {
             self.observer.event(&Event::BenchmarkStarted { index, total, id: &id });
             let mut finished = match (request.isolate, self.isolation.clone()) {
                 (true, Some(isolation)) => self.run_isolated(&isolation, &item, request),
-                _ => self.run_benchmark(item, request),
+                _ => self.run_benchmark(&item, request),
             };
             annotate(&mut finished.result);
             if self.cancel.is_cancelled() && finished.result.outcome == Outcome::Failed {
@@ -106,9 +106,9 @@ impl Runner<'_> {
     }
 
     /// Runs one benchmark in this process.
-    pub fn run_benchmark(&mut self, item: Selected, request: &RunRequest) -> Finished {
-        let mut result = empty_result(&item, Some(Machine::clone(&self.machine)));
-        let context = self.context(&item, request);
+    pub fn run_benchmark(&mut self, item: &Selected, request: &RunRequest) -> Finished {
+        let mut result = empty_result(item, Some(Machine::clone(&self.machine)));
+        let context = self.context(item, request);
         let probe = ConditionsProbe::begin(&SystemRoot::live());
         let mut environment_error = false;
         match item.benchmark.prepare(&context) {
@@ -117,6 +117,7 @@ impl Runner<'_> {
             Ok(cases) => match self.run_cases(cases, request, &context, &mut result) {
                 Ok(()) => {
                     item.benchmark.conclude(&context, &mut result.metrics);
+                    result.warnings.extend(summarize::limit_warnings(&result.metrics));
                     judge(&mut result);
                 }
                 Err(error) => {

@@ -13,6 +13,9 @@ const STEAL_PERCENT: f64 = 1.0;
 /// Other programs using more than this share of the machine are worth saying.
 const OTHERS_BUSY_PERCENT: f64 = 10.0;
 
+/// A value may pass its measured limit by the noise of both, not by more.
+const ABOVE_LIMIT: f64 = 1.05;
+
 /// Verifies a measured case and adds its metrics, checks and warnings to the result.
 pub(super) fn keep(case: &mut dyn Case, series: Series, result: &mut BenchmarkRunResult) {
     let checks = case.verify();
@@ -63,6 +66,22 @@ pub(super) fn keep(case: &mut dyn Case, series: Series, result: &mut BenchmarkRu
     }
     case.annotate(&mut result.metrics[first..]);
     result.checks.extend(checks);
+}
+
+/// Values beyond the limit they are stated against: the limit was itself measured under worse conditions.
+pub(super) fn limit_warnings(metrics: &[BenchmarkMetric]) -> Vec<Notice> {
+    let beyond = |metric: &&BenchmarkMetric| {
+        metric.ceiling.as_ref().is_some_and(|ceiling| ceiling.fraction > ABOVE_LIMIT)
+    };
+    let notice = |metric: &BenchmarkMetric| Notice {
+        code: "above-limit".into(),
+        message: format!(
+            "{}: above its stated limit, so the limit was measured under worse conditions than the value",
+            metric.name
+        ),
+        metric: metric.id.clone(),
+    };
+    metrics.iter().filter(beyond).map(notice).collect()
 }
 
 /// What happened on the machine that a reader of the numbers should know.

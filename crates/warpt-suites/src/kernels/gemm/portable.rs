@@ -1,11 +1,11 @@
-//! The register tile in plain Rust, eight rows by four columns: what any CPU can run, and what the compiler makes
+//! The register tile in plain Rust, eight rows by six columns: what any CPU can run, and what the compiler makes
 //! vectors of where the target has them.
 #![allow(unsafe_code)]
 
 use super::Tile;
 
 const ROWS: usize = 8;
-const COLUMNS: usize = 4;
+const COLUMNS: usize = 6;
 
 macro_rules! tile {
     ($constant:ident, $name:ident, $type:ty) => {

@@ -55,7 +55,7 @@ pub(super) fn run(
     let end = Runner {
         clock: &production_clock(),
         machine,
-        cancel: cancel.clone(),
+        cancel,
         observer: &mut progress,
         isolation: Some(Isolation {
             program: std::env::current_exe().context("cannot find this program")?,
