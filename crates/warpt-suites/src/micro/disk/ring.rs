@@ -36,7 +36,7 @@ struct Slot {
 impl Ring {
     /// A ring for `depth` requests of `block` bytes; fails where the kernel has no io_uring or forbids it.
     pub(super) fn new(depth: usize, block: usize) -> io::Result<Self> {
-        let ring = IoUring::new(depth as u32)?;
+        let ring = quiet_ring(depth as u32).or_else(|_| IoUring::new(depth as u32))?;
         let slot = Slot { offset: 0, submitted: Instant::now(), held: None };
         Ok(Self {
             ring,
@@ -138,6 +138,12 @@ impl Ring {
         let offset = slot.offset;
         Ok(stamped(self.buffers.get(index), offset, batch.ledger))
     }
+}
+
+/// A ring whose completions wait until they are asked for instead of interrupting the thread, as fio's do; kernels
+/// before 6.1 do not know it.
+fn quiet_ring(depth: u32) -> io::Result<IoUring> {
+    IoUring::builder().setup_coop_taskrun().setup_single_issuer().setup_defer_taskrun().build(depth)
 }
 
 /// Errors after which the same call is made again.
