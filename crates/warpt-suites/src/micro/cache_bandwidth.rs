@@ -11,6 +11,9 @@ use crate::kernels::buffer::Buffer;
 use crate::kernels::clock;
 use crate::kernels::sweep::{Sweep, TURN_BYTES};
 
+/// Bytes one iteration goes through at least: a millisecond or more, so that a sample is long against the start of
+/// its thread whatever batch the runner chooses.
+const ITERATION_BYTES: usize = 256 << 20;
 /// Short runs from which the number of ports is inferred.
 const BURSTS: usize = 30;
 
@@ -176,6 +179,10 @@ impl SweepCase {
         bytes / (elapsed_ns * clock_ghz) / (self.way.width_bytes() as f64 * self.action.access().1)
     }
 
+    fn passes_per_iteration(&self) -> u64 {
+        (ITERATION_BYTES / self.bytes).max(1) as u64
+    }
+
     /// Passes of about 20 µs in the first cache.
     fn burst_passes(&self) -> u64 {
         ((2 << 20) / self.bytes as u64).max(1)
@@ -202,7 +209,8 @@ impl Case for SweepCase {
 
     fn metrics(&self) -> Vec<MetricSpec> {
         // A copy reads one half of the set and writes the other: the set once, either way.
-        let bandwidth = MetricSpec::rate("bandwidth", "GB/s", self.bytes as f64 * 1e-9)
+        let bytes = self.bytes as f64 * self.passes_per_iteration() as f64;
+        let bandwidth = MetricSpec::rate("bandwidth", "GB/s", bytes * 1e-9)
             .tag("kernel", self.action.name())
             .tag("level", &self.level);
         let clock = clock_metric(&bandwidth);
@@ -237,16 +245,17 @@ impl Case for SweepCase {
     }
 
     fn iterate(&mut self, sampler: &mut Sampler<'_>) -> Result<(), CaseError> {
+        let passes = sampler.iterations() * self.passes_per_iteration();
+        let (action, way) = (self.action, self.way);
         let memory = self
             .memory
             .as_mut()
             .ok_or_else(|| CaseError::Failed("the set was not allocated".into()))?;
-        let (action, way, passes) = (self.action, self.way, sampler.iterations());
         let run =
             timed(&[self.cpu], vec![memory.as_mut_slice::<u64>()], |_, memory: &mut [u64]| {
                 sweep(action, way, memory, passes)
             })?;
-        sampler.elapsed(run.elapsed_ns, passes);
+        sampler.elapsed(run.elapsed_ns, sampler.iterations());
         if let Some(clock) = run.clock_ghz {
             sampler.observe(CLOCK, clock);
         }

@@ -9,6 +9,9 @@ use crate::micro::pinned::{
     CLOCK, clock_metric, failed, median, samples, threads_label, timed, units,
 };
 
+/// Blocks of one iteration: about 2 ms, so that a sample is long against the start of its threads whatever batch
+/// the runner chooses.
+const BLOCKS: u64 = 64;
 /// Short runs from which the number of execution units is inferred: the fastest of them counts.
 const BURSTS: usize = 30;
 
@@ -45,7 +48,8 @@ impl Case for Registers {
     }
 
     fn metrics(&self) -> Vec<MetricSpec> {
-        let amount = self.kernel.block_operations() * self.cpus.len() as f64 * 1e-9;
+        let amount =
+            self.kernel.block_operations() * (BLOCKS * self.cpus.len() as u64) as f64 * 1e-9;
         let (name, unit) = match self.kernel.dtype {
             Dtype::Int8 => ("gops", "GOP/s"),
             _ => ("gflops", "GFLOP/s"),
@@ -84,10 +88,10 @@ impl Case for Registers {
     }
 
     fn iterate(&mut self, sampler: &mut Sampler<'_>) -> Result<(), CaseError> {
-        let blocks = sampler.iterations();
+        let blocks = sampler.iterations() * BLOCKS;
         let states = self.states.iter_mut().collect();
         let run = timed(&self.cpus, states, |_, state: &mut State| state.run(blocks))?;
-        sampler.elapsed(run.elapsed_ns, blocks);
+        sampler.elapsed(run.elapsed_ns, sampler.iterations());
         if let Some(clock) = run.clock_ghz {
             sampler.observe(CLOCK, clock);
         }

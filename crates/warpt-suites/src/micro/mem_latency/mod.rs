@@ -15,8 +15,6 @@ use crate::kernels::clock;
 
 /// The load-to-use latency of the first cache on the quickest cores built, in cycles.
 const FIRST_CACHE_CYCLES: f64 = 4.0;
-/// Turns of 16 loads in one iteration.
-const TURNS: u64 = 64;
 /// The working set for main memory is at least this many times the last cache.
 const TIMES_LAST_CACHE: u64 = 4;
 
@@ -90,6 +88,16 @@ impl Benchmark for MemLatency {
     }
 }
 
+/// Turns of 16 loads in one iteration: about 2 ms in the level a set of this size is meant for, so that a sample is
+/// long against the start of its thread whatever batch the runner chooses.
+fn turns(bytes: usize) -> u64 {
+    match bytes {
+        0..=0x1_ffff => 1 << 16,
+        0x2_0000..=0x1f_ffff => 1 << 14,
+        _ => 1 << 11,
+    }
+}
+
 /// A chase over `bytes`, or the reason why there is none.
 fn chase_case(level: String, bytes: u64, cpu: usize, limit: u64) -> Box<dyn Case> {
     if bytes > limit {
@@ -123,8 +131,8 @@ impl Case for Latency {
     }
 
     fn metrics(&self) -> Vec<MetricSpec> {
-        let latency =
-            MetricSpec::time("latency", "ns", 1e9 / (TURNS * 16) as f64).tag("level", &self.level);
+        let latency = MetricSpec::time("latency", "ns", 1e9 / (turns(self.bytes) * 16) as f64)
+            .tag("level", &self.level);
         let clock = clock_metric(&latency);
         std::iter::once(latency).chain(clock).collect()
     }
@@ -139,9 +147,9 @@ impl Case for Latency {
             .chase
             .as_mut()
             .ok_or_else(|| CaseError::Failed("the chain was not built".into()))?;
-        let iterations = sampler.iterations();
+        let (iterations, turns) = (sampler.iterations(), turns(self.bytes));
         let run =
-            timed(&[self.cpu], vec![chase], |_, chase: &mut Chase| chase.run(iterations * TURNS))?;
+            timed(&[self.cpu], vec![chase], |_, chase: &mut Chase| chase.run(iterations * turns))?;
         sampler.elapsed(run.elapsed_ns, iterations);
         if let Some(clock) = run.clock_ghz {
             sampler.observe(CLOCK, clock);
