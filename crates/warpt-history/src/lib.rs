@@ -1,0 +1,10 @@
+//! Results over time: what two records say about each other ([`compare`]), the store they are kept in ([`store`]), and
+//! the rules a merge is judged by ([`gate`]).
+//!
+//! Nothing here prints or measures: values and files in, values and files out.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod compare;
+pub mod gate;
+pub mod store;
