@@ -1,5 +1,7 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
+pub mod compare;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -77,6 +79,8 @@ pub enum BenchmarkCommand {
     Describe(DescribeArguments),
     /// Run benchmarks and keep a record
     Run(Box<RunArguments>),
+    /// Compare two records: what changed, by how much, and what could explain it
+    Compare(compare::CompareArguments),
     /// Answer network benchmarks of another machine
     ServeNet(ServeNetArguments),
     /// Take single samples on request, for interleaved comparison with another process
