@@ -11,6 +11,7 @@ mod fuzz;
 mod interrupt;
 mod measurement;
 mod peers;
+mod report;
 mod repository;
 mod schema;
 mod smoke;
@@ -42,6 +43,8 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     /// Measure ours against other programs on this machine, interleaved.
     Peers(peers::Arguments),
+    /// Make reports of sample records, have their formats read by other programs, and photograph the page.
+    Report(report::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -67,6 +70,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Bless => schema::write(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
+        Chore::Report(arguments) => report::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

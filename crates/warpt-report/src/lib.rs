@@ -5,9 +5,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod compare;
+pub mod formats;
+mod html;
 pub mod inventory;
 pub mod listing;
 pub mod number;
+pub mod report;
 pub mod result;
 pub mod table;
 pub mod text;

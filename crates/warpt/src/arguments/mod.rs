@@ -1,6 +1,7 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
 pub mod compare;
+pub mod report;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,8 @@ pub enum Command {
     Benchmark(BenchmarkArguments),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
+    /// Turn records into a page, a comment, a spreadsheet or another tool's format
+    Report(report::ReportArguments),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
     /// Print a shell completion script

@@ -5,3 +5,4 @@ pub mod config;
 pub mod documentation;
 pub mod list;
 pub mod monitor;
+pub mod report;
