@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use schemars::schema_for;
 use serde_json::Value;
+use warpt_history::compare::RecordComparison;
 use warpt_machine::inventory::Machine;
 use warpt_machine::monitor::MonitorRecord;
 
@@ -26,6 +27,7 @@ type Schema = (&'static str, fn() -> Value);
 const SCHEMAS: &[Schema] = &[
     ("benchmark-suite-run.v1.json", warpt_bench::record::suite_run_schema),
     ("machine.v1.json", || identified(schema_for!(Machine), "machine")),
+    ("comparison.v1.json", || identified(schema_for!(RecordComparison), "comparison")),
     ("monitor.v1.json", || identified(schema_for!(Vec<MonitorRecord>), "monitor")),
 ];
 

@@ -109,9 +109,9 @@ fn entry(change: &Change, width: usize) -> String {
     let verdict = styled(style, &format!("{:<14}", change.verdict));
     let indent = " ".repeat(COLUMN);
     let label = wrap(&inert(&label(change), 300), width.saturating_sub(COLUMN), &indent);
-    let interval = change.relative_interval().map_or("?".into(), |(low, high)| {
-        format!("{} … {}", signed(low), signed(high))
-    });
+    let interval = change
+        .relative_interval()
+        .map_or("?".into(), |(low, high)| format!("{} … {}", signed(low), signed(high)));
     let needed = change.threshold.map_or("?".into(), |needed| signed(needed).replace('+', "±"));
     let values = format!(
         "{} -> {} {}   {}   ({interval}; needs {needed})",
@@ -153,7 +153,9 @@ fn brief(factor: f64) -> String {
 
 fn differences(comparison: &RecordComparison, width: usize) -> String {
     if comparison.differences.is_empty() {
-        return format!("{}\n", styled(FAINT, "machine and software: no difference found"));
+        let unknown = comparison.a.fingerprint.is_none() && comparison.b.fingerprint.is_none();
+        let found = if unknown { "not recorded" } else { "no difference found" };
+        return format!("{}\n", styled(FAINT, &format!("machine and software: {found}")));
     }
     let mut table = TextTable::new(&["", "A", "B"]);
     for difference in &comparison.differences {

@@ -120,7 +120,7 @@ fn samples(out: &Path, warpt: &Path) -> anyhow::Result<Vec<Sample>> {
         },
         Sample {
             name: "many",
-            records: vec![put("many.json", &records::run(500, 1, 0.12))?],
+            records: vec![put("many.json", &records::run(500, 1, 0.45))?],
             baseline: Some(put("many-before.json", &records::run(500, 0, 0.0))?),
         },
         Sample {

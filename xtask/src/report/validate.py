@@ -120,7 +120,7 @@ def google_benchmark():
     expect(compare_py.is_file(), f"no {compare_py}")
     files = [str(baseline / "google-benchmark.json"), str(directory / "google-benchmark.json")]
     command = [sys.executable, str(compare_py), "--no-color", "benchmarks", *files]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     expect(result.returncode == 0, result.stderr[-300:])
     lines = result.stdout.splitlines()
     compared = [line for line in lines if re.search(r"[+-]\d+\.\d{4} ", line)]

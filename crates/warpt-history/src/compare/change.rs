@@ -4,10 +4,13 @@
 //! as the root of the summed squares of the two runs' own distances (Zou and Donner's recovery of variances). The
 //! verdict also demands room for the noise *between* runs, which no single run can know:
 //!
-//! - better / worse: the interval excludes no change, and the change exceeds `threshold`, the larger of the two runs' stated
-//!   smallest detectable changes plus the floor;
-//! - same: the interval lies within the floor on both sides;
+//! - better / worse: the interval excludes no change, the change exceeds `threshold`, the larger of the two runs' stated
+//!   smallest detectable changes plus the floor, and no other program used much of the machine meanwhile;
+//! - same: the interval lies within [`SAME_BAND`], or within the metric's measured noise, on both sides;
 //! - inconclusive: anything else.
+//!
+//! Twice the share of stolen time is added to the floor: what a hypervisor takes from one run it need not take from the
+//! other, and a program that waits for itself loses more than what was taken.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,9 +19,9 @@ use warpt_stats::Summary;
 use warpt_stats::distribution::student_quantile;
 use warpt_stats::paired::Verdict;
 
-use super::CompareOptions;
 use super::align::Pair;
 use super::environment::{self, Difference};
+use super::{CompareOptions, SAME_BAND};
 
 /// One metric in both records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,16 +89,29 @@ pub(super) fn judge(pair: &Pair<'_>, options: &CompareOptions, all: &[Difference
         better.over(base, ratio)
     });
     let measured = options.noise.of(&pair.id);
-    let floor = measured.map_or(options.floor, |measured| measured.max(options.floor));
+    let stolen = environment::stolen_share(result_a).max(environment::stolen_share(result_b));
+    let floor = measured.unwrap_or(options.floor) + 2.0 * stolen;
+    let band = measured.map_or(options.floor.min(SAME_BAND), |measured| measured.max(0.02));
     let detectable = of_a
         .as_ref()
         .zip(of_b.as_ref())
         .map(|(of_a, of_b)| of_a.detectable.max(of_b.detectable))
         .filter(|detectable| detectable.is_finite());
     let threshold = detectable.map(|detectable| detectable + floor);
-    let (verdict, mut reasons) = verdict(ratio, interval, floor, threshold);
-    if measured.is_some_and(|measured| measured > options.floor) {
-        reasons.push(format!("the floor is this metric's measured noise, {:.1}%", floor * 100.0));
+    let (mut verdict, mut reasons) = verdict(ratio, interval, band, threshold);
+    let disturbance = environment::disturbance(result_a, result_b);
+    if let (true, Some(disturbance)) = (verdict.is_difference(), disturbance) {
+        verdict = Verdict::Inconclusive;
+        reasons = vec![format!("{disturbance}: whatever differs may be due to that")];
+    }
+    match measured {
+        Some(measured) => {
+            reasons.push(format!("the measured noise of this metric is {:.1}%", measured * 100.0));
+        }
+        None if verdict == Verdict::Inconclusive && options.noise.is_empty() => reasons.push(
+            "the noise between runs was not measured here (--null), so much is taken for it".into(),
+        ),
+        None => {}
     }
     let explanations = if verdict == Verdict::Same {
         Vec::new()
@@ -172,7 +188,7 @@ impl Spread {
 fn verdict(
     ratio: f64,
     interval: Option<(f64, f64)>,
-    floor: f64,
+    band: f64,
     threshold: Option<f64>,
 ) -> (Verdict, Vec<String>) {
     let percent = |share: f64| format!("{:.1}%", share * 100.0);
@@ -192,8 +208,8 @@ fn verdict(
         );
         return (verdict, vec![reason]);
     }
-    if low >= 1.0 / (1.0 + floor) && high <= 1.0 + floor {
-        let reason = format!("any difference is within {}", percent(floor));
+    if low >= 1.0 / (1.0 + band) && high <= 1.0 + band {
+        let reason = format!("any difference is within {}", percent(band));
         return (Verdict::Same, vec![reason]);
     }
     let reason = if excluded {
@@ -205,7 +221,7 @@ fn verdict(
     } else {
         format!(
             "the interval spans no change and differences above {}: more samples, or `warpt ab`",
-            percent(floor)
+            percent(band)
         )
     };
     (Verdict::Inconclusive, vec![reason])

@@ -197,7 +197,7 @@ pub fn differences(a: &BenchmarkSuiteRun, b: &BenchmarkSuiteRun) -> Vec<Differen
                 });
             }
         }
-    } else {
+    } else if machine(a).is_some() || machine(b).is_some() {
         let known = |run| if machine(run).is_some() { "recorded" } else { "not recorded" };
         differences.push(Difference {
             area: "host".to_owned(),
@@ -270,6 +270,30 @@ pub fn conditions(a: &BenchmarkRunResult, b: &BenchmarkRunResult) -> Vec<String>
     };
     look("held back by the CPU limit", held(of_a), held(of_b), 1.0, "%");
     found
+}
+
+/// Other programs that use this share of the machine make a run worthless for comparison.
+const DISTURBING_PERCENT: f64 = 10.0;
+
+/// Which side was measured while other programs worked, in words.
+pub(super) fn disturbance(a: &BenchmarkRunResult, b: &BenchmarkRunResult) -> Option<String> {
+    let busy = |result: &BenchmarkRunResult| result.conditions.as_ref()?.other_busy_percent;
+    let said = |name: &str, result: &BenchmarkRunResult| {
+        let share = busy(result).filter(|share| *share >= DISTURBING_PERCENT)?;
+        Some(format!("other programs used {share:.0}% of the machine during {name}"))
+    };
+    match (said("A", a), said("B", b)) {
+        (Some(one), Some(other)) => Some(format!("{one} and {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The share of time the hypervisor took; zero where nobody knows.
+pub(super) fn stolen_share(result: &BenchmarkRunResult) -> f64 {
+    let percent = result.conditions.as_ref().and_then(|conditions| conditions.steal_percent);
+    percent
+        .filter(|percent| percent.is_finite())
+        .map_or(0.0, |percent| percent.clamp(0.0, 100.0) / 100.0)
 }
 
 fn json(run: &BenchmarkSuiteRun) -> Value {

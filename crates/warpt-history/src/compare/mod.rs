@@ -36,16 +36,19 @@ pub const COMPARISON_VERSION: u32 = 1;
 pub const CAVEAT: &str = "two separate runs are not interleaved: whatever changed on the machine between them counts \
 as a change here. To decide about a few percent, use `warpt ab`, which runs both sides in turns";
 
-/// Smallest change that is ever called when no measured noise floor is given: what separate runs of unchanged code
-/// commonly differ by.
-pub const DEFAULT_FLOOR: f64 = 0.05;
+/// What separate runs of unchanged code are taken to differ by when nobody measured it: most short runs on a virtual
+/// machine with neighbours stay within it. See docs/compare.md for the measurement.
+pub const DEFAULT_FLOOR: f64 = 0.25;
+
+/// Differences within this are the same, unless the measured noise of the metric is larger.
+pub const SAME_BAND: f64 = 0.05;
 
 /// How to compare.
 #[derive(Debug, Clone)]
 pub struct CompareOptions {
     /// The relative difference between separate runs of the same thing that is taken for noise.
     pub floor: f64,
-    /// Measured noise floors by metric; each replaces `floor` where it is larger.
+    /// Measured noise floors by metric; each replaces `floor` for its metric.
     pub noise: NoiseFloors,
     /// Whether metrics whose result was not checked are compared too.
     pub allow_unverified: bool,

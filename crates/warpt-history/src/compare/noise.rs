@@ -70,6 +70,21 @@ fn entry(value: &Value) -> Option<(String, f64)> {
 mod tests {
     use super::*;
 
+    proptest::proptest! {
+        #[test]
+        fn no_file_panics(
+            bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
+            floor in proptest::prelude::any::<f64>(),
+        ) {
+            let _ = NoiseFloors::parse(&bytes);
+            let text = format!(r#"{{"metrics": [{{"metric": "m", "noise_floor": {floor:e}}}]}}"#);
+            if let Ok(floors) = NoiseFloors::parse(text.as_bytes()) {
+                let floor = floors.of("m");
+                proptest::prop_assert!(floor.is_some_and(|floor| floor >= 0.0 && floor.is_finite()));
+            }
+        }
+    }
+
     #[test]
     fn both_forms_are_read_and_nonsense_is_refused() {
         let listed = br#"{"metrics": [{"metric": "a/b/c", "noise_floor": 0.08}, {"id": "x"}, 3]}"#;

@@ -53,9 +53,9 @@ fn one(a: BenchmarkRunResult, b: BenchmarkRunResult) -> RecordComparison {
 #[test]
 fn direction_and_size_decide_the_verdict() {
     let base = samples(100.0, 0.002, 60, 1);
-    let more = samples(120.0, 0.002, 60, 2);
+    let more = samples(140.0, 0.002, 60, 2);
     let near = samples(100.3, 0.002, 60, 3);
-    let slightly = samples(106.0, 0.02, 12, 4);
+    let slightly = samples(112.0, 0.02, 12, 4);
     let noisy = samples(108.0, 0.3, 12, 5);
     for (values, higher, expected) in [
         (&more, true, Verdict::Better),
@@ -91,16 +91,22 @@ fn a_single_value_has_no_verdict_and_a_measured_floor_raises_the_bar() {
     let comparison = compare(("a", &a), ("b", &b), &options).unwrap();
     assert_eq!(comparison.changes[0].verdict, Verdict::Same);
     assert!(comparison.changes[0].reasons.iter().any(|reason| reason.contains("measured noise")));
+    let quiet = CompareOptions {
+        noise: NoiseFloors::new([("s/x/m".to_owned(), 0.03)]),
+        ..CompareOptions::default()
+    };
+    let comparison = compare(("a", &a), ("b", &b), &quiet).unwrap();
+    assert_eq!(comparison.changes[0].verdict, Verdict::Better);
 }
 
 #[test]
 fn separate_runs_of_the_same_noise_are_not_told_apart() {
-    // Each run has luck of its own, 1.5% here, which its own interval cannot know.
+    // Each run has luck of its own, 5% here, which its own interval cannot know.
     let mut random = Random::new(7);
     let flagged = (0..400)
         .filter(|&trial| {
             let mut side = |seed| {
-                let luck = 100.0 * (1.0 + 0.015 * random.normal());
+                let luck = 100.0 * (1.0 + 0.05 * random.normal());
                 result("x", vec![metric("m", &samples(luck, 0.01, 30, seed), true)])
             };
             let comparison = one(side(trial * 2), side(trial * 2 + 1));
@@ -190,6 +196,7 @@ fn differences_stand_beside_the_changes_they_could_explain() {
     (a.system, b.system) = (machine("6.1", "none"), machine("6.5", "mq-deadline"));
     (a.conditions, b.conditions) = (conditions(0.0), conditions(12.0));
     let comparison = one(a, b);
+    assert_eq!(comparison.changes[0].floor, DEFAULT_FLOOR + 0.24);
     let names: Vec<&str> = comparison.differences.iter().map(|d| d.name.as_str()).collect();
     assert_eq!(names, ["disk scheduler", "kernel"]);
     // The disk's scheduler does not make a processor slower.
@@ -197,6 +204,21 @@ fn differences_stand_beside_the_changes_they_could_explain() {
         comparison.changes[0].explanations,
         ["kernel: 6.1 -> 6.5", "stolen CPU time: 0.0% -> 12.0%"]
     );
+}
+
+#[test]
+fn a_run_beside_other_programs_decides_nothing() {
+    let of = |median: f64, busy: f64| {
+        let mut result = result("x", vec![metric("m", &samples(median, 0.002, 60, 1), true)]);
+        let conditions = serde_json::json!({"wall_seconds": 1.0, "other_busy_percent": busy});
+        result.conditions = Some(serde_json::from_value(conditions).unwrap());
+        result
+    };
+    assert_eq!(one(of(100.0, 1.0), of(300.0, 1.0)).changes[0].verdict, Verdict::Better);
+    let disturbed = one(of(100.0, 1.0), of(300.0, 68.0)).changes.remove(0);
+    assert_eq!(disturbed.verdict, Verdict::Inconclusive);
+    assert!(disturbed.reasons[0].contains("68% of the machine during B"), "{disturbed:?}");
+    assert_eq!(one(of(100.0, 68.0), of(100.1, 68.0)).changes[0].verdict, Verdict::Same);
 }
 
 #[test]

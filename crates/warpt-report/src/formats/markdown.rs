@@ -26,7 +26,7 @@ pub(super) fn render(report: &Report) -> String {
             run(&mut text, &named.name, &named.run, report.comparison.is_some());
         }
     }
-    text
+    format!("{}\n", text.trim_end())
 }
 
 fn compared(text: &mut String, comparison: &RecordComparison) {

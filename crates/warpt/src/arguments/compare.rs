@@ -18,7 +18,7 @@ pub struct CompareArguments {
     /// Take differences between separate runs up to this share for noise
     #[arg(long, value_name = "SHARE", default_value_t = warpt_history::compare::DEFAULT_FLOOR)]
     pub floor: f64,
-    /// Read measured noise floors by metric from this file; the larger floor counts
+    /// Read measured noise floors by metric from this file; each replaces --floor for its metric
     #[arg(long, value_name = "PATH")]
     pub null: Option<PathBuf>,
     /// Also compare metrics whose result was not checked
