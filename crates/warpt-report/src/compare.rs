@@ -112,7 +112,7 @@ fn entry(change: &Change, width: usize) -> String {
     let interval = change
         .relative_interval()
         .map_or("?".into(), |(low, high)| format!("{} … {}", signed(low), signed(high)));
-    let needed = change.threshold.map_or("?".into(), |needed| signed(needed).replace('+', "±"));
+    let needed = change.needed().map_or("?".into(), signed);
     let values = format!(
         "{} -> {} {}   {}   ({interval}; needs {needed})",
         significant(change.a),

@@ -68,6 +68,13 @@ impl Change {
         self.b / self.a - 1.0
     }
 
+    /// The relative change from which this one would have been called: as many per cent down are fewer than up, because
+    /// a halving is as large as a doubling.
+    pub fn needed(&self) -> Option<f64> {
+        let up = self.threshold?;
+        Some(if self.b < self.a { 1.0 / (1.0 + up) - 1.0 } else { up })
+    }
+
     /// The interval of [`Self::relative`], lower end first.
     pub fn relative_interval(&self) -> Option<(f64, f64)> {
         let (low, high) = (self.low?, self.high?);

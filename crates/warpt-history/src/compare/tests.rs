@@ -73,6 +73,11 @@ fn direction_and_size_decide_the_verdict() {
         let (low, high) = change.relative_interval().unwrap();
         assert!(low <= change.relative() && change.relative() <= high, "{change:?}");
         assert_eq!(comparison.verdict(), expected);
+        let needed = change.needed().unwrap();
+        assert_eq!(needed.is_sign_positive(), change.relative() >= 0.0);
+        if expected.is_difference() {
+            assert!(change.relative().abs() >= needed.abs(), "{change:?}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use warpt_stats::paired::Verdict;
 use super::markup::{cell, escape, escape_within, fold, table};
 use super::plot::{Scale, short, svg};
 use crate::compare::{explanations, signed};
-use crate::number::{percent, significant};
+use crate::number::significant;
 use crate::report::Report;
 
 /// Rows of one kind before the rest is folded away.
@@ -157,14 +157,14 @@ fn row(comparison: &RecordComparison, change: &Change, reach: f64) -> String {
         _ => "",
     };
     let unit = escape_within(&change.unit, 24);
-    let needed = change.threshold.map_or("?".to_owned(), percent);
+    let needed = change.needed().map_or("?".to_owned(), signed);
     format!(
         "<tr class=\"{class}\">{}{}{}{}{}{}</tr>\n",
         cell("metric", "wide", &name),
         cell("A", "n", &format!("{} {unit}", significant(change.a))),
         cell("B", "n", &format!("{} {unit}", significant(change.b))),
         cell("change", &format!("n {color}"), &signed(change.relative())),
-        cell("needed", "n", &format!("± {needed}")),
+        cell("needed", "n", &needed),
         cell("", "wide", &drawing(change, reach)),
     )
 }
