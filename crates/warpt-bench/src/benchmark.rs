@@ -166,7 +166,8 @@ pub enum Unready {
     /// The machine lacks what it needs: skipped.
     #[error("{0}")]
     Skipped(String),
-    /// It should have worked: failed.
+    /// It should have worked: a parameter does not fit, a file named in one cannot be read. Failed, and the command
+    /// ends with exit 2.
     #[error("{0}")]
     Failed(String),
 }
