@@ -83,7 +83,7 @@ impl Session {
     pub(super) fn pairs(&self) -> PairedConfig {
         let config = PairedConfig {
             restarts: 8,
-            blocks_per_restart: 2,
+            blocks_per_restart: 4,
             effect_floor: 0.10,
             seed: self.seed(),
             ..PairedConfig::long()
