@@ -19,7 +19,7 @@ pub fn page(record: &PairedRecord, width: usize) -> String {
     page.push('\n');
     let _ = writeln!(page, "{}", headline(record));
     let ratio = if found.ratio.is_finite() {
-        format!("{}  A over B: above 1 means that B is better", ratio(found.ratio))
+        format!("{} (A over B: above 1 means that B is better)", ratio(found.ratio))
     } else {
         "unknown: nothing could be compared".to_owned()
     };
@@ -70,18 +70,19 @@ fn side(page: &mut String, letter: &str, side: &ComparedSide, record: &PairedRec
     let cost = match side.cost {
         None => "not measured".to_owned(),
         Some(cost) if record.unit == "ns" => seconds_exact(cost * 1e-9),
-        Some(cost) => format!("{} {}", significant(cost), clean(&record.unit)),
+        Some(cost) => format!("{} ns", significant(cost)),
     };
     let name = clean(&side.name);
     // A long command is cut: it is whole in the record.
-    let most = 3 * width.saturating_sub(3);
+    let most = 3 * width.saturating_sub(16);
     let name = if name.chars().count() > most {
         name.chars().take(most - 1).chain(['…']).collect()
     } else {
         name
     };
-    let text = wrap(&format!("{name}  {cost}"), width.saturating_sub(3), "").replace('\n', "\n   ");
-    let _ = writeln!(page, "{}  {text}", styled(HEADING, letter));
+    let text = wrap(&name, width.saturating_sub(16), "");
+    let text = text.replace('\n', &format!("\n{}", " ".repeat(16)));
+    let _ = writeln!(page, "{}  {cost:>11}  {text}", styled(HEADING, letter));
 }
 
 /// Four digits, since differences of a per cent matter here.
@@ -217,8 +218,8 @@ mod tests {
             assert!(!text.contains('\x1b'));
         }
         let text = plain(&page(&record(1.05, 12), 80));
-        assert!(text.contains("sort big.txt  10.00 ms"), "{text}");
-        assert!(text.contains("0.9524  A over B"), "{text}");
+        assert!(text.contains("A     10.00 ms  sort big.txt"), "{text}");
+        assert!(text.contains("0.9524 (A over B"), "{text}");
     }
 
     #[test]

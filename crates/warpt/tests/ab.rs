@@ -104,7 +104,7 @@ fn wrong_arguments_are_explained() {
     }
     let run = warpt(directory.path(), &["ab", "--benchmark", "cpu_flops"]);
     assert_eq!(run.status.code(), Some(2));
-    assert!(err(&run).contains("--case") && err(&run).contains("fp32"), "{}", err(&run));
+    assert!(err(&run).contains("--case") && err(&run).contains("f32"), "{}", err(&run));
 }
 
 #[test]

@@ -15,10 +15,10 @@ Examples:
     warpt ab --shell --a \"gzip -k < log | wc -c\" --b \"zstd < log | wc -c\"
   Two builds of warpt on one benchmark:
     warpt ab --a-binary ./warpt-old --b-binary ./warpt \\
-        --benchmark cpu_flops --case \"fp32, 1 thread\"
+        --benchmark cpu_flops --case \"f32 gemm 2048 x 2048, 1\"
   Two parameter sets of one benchmark:
-    warpt ab --benchmark disk_io --case \"random read\" \\
-        --a-params block_kb=4 --b-params block_kb=16
+    warpt ab --benchmark mem_bandwidth --case \"triad, 1\" \\
+        --a-params array_bytes=67108864 --b-params array_bytes=1073741824
   Is anything above 0.5% different? Give it five minutes, keep the evidence:
     warpt ab --a ./old --b ./new --floor 0.5 --budget 300 --export
 

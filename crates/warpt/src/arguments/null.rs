@@ -13,7 +13,7 @@ Examples:
   How noisy are these benchmarks here?
     warpt benchmark null --benchmark cpu_flops --benchmark mem_bandwidth
   One case, more often:
-    warpt benchmark null --benchmark cpu_flops --case \"fp32, 1 thread\" --repeats 50
+    warpt benchmark null --benchmark cpu_flops --case \"f32 gemm\" --repeats 50
 
 Exit codes: 0 at most 1 of 100 comparisons flagged (always allowed: one), 1 more, 2 error, 3 nothing could be measured.";
 

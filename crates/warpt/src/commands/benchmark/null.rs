@@ -41,6 +41,10 @@ pub(super) fn run(arguments: &NullArguments, output: &mut Output) -> Result<Exit
             .context("neither XDG_STATE_HOME nor HOME is set: choose a place with --export-file")?,
     };
     let mut file = open(&path, &machine)?;
+    if let Some(directory) = path.parent().filter(|_| arguments.export_file.is_none()) {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("cannot create {}", directory.display()))?;
+    }
     let all = arguments.budget * f64::from(arguments.repeats) * cases.len() as f64;
     output.note(&format!(
         "{} cases, {} comparisons each, up to {}",
