@@ -15,6 +15,7 @@ mod repository;
 mod schema;
 mod smoke;
 mod tidy;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,8 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     /// Measure ours against other programs on this machine, interleaved.
     Peers(peers::Arguments),
+    /// Show how often comparisons are right: false alarms, power, honesty, beside other tools.
+    Truth(truth::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -67,6 +70,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Bless => schema::write(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
+        Chore::Truth(arguments) => truth::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

@@ -4,8 +4,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod ab;
 pub mod inventory;
 pub mod listing;
+pub mod null;
 pub mod number;
 pub mod result;
 pub mod table;

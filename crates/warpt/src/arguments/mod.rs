@@ -1,10 +1,15 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
+mod ab;
+mod null;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use warpt_bench::BenchmarkComponent;
 
+pub use self::ab::AbArguments;
+pub use self::null::NullArguments;
 use crate::export::ExportArguments;
 use crate::output::Color;
 
@@ -33,6 +38,8 @@ pub enum Command {
     List(ListArguments),
     /// List, describe and run benchmarks
     Benchmark(BenchmarkArguments),
+    /// Compare two commands, binaries or parameter sets: better, worse, same or inconclusive
+    Ab(Box<AbArguments>),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Show the configuration and where each value came from
@@ -77,6 +84,8 @@ pub enum BenchmarkCommand {
     Describe(DescribeArguments),
     /// Run benchmarks and keep a record
     Run(Box<RunArguments>),
+    /// Compare benchmarks with themselves: this machine's false alarms and noise floor
+    Null(NullArguments),
     /// Answer network benchmarks of another machine
     ServeNet(ServeNetArguments),
     /// Take single samples on request, for interleaved comparison with another process
@@ -214,6 +223,9 @@ pub struct ServeSamplesArguments {
     /// The case, by its label; without it the cases are listed
     #[arg(long)]
     pub case: Option<String>,
+    /// The metric, by name or by name and tags; the case's first without it
+    #[arg(long)]
+    pub metric: Option<String>,
     /// Parameters, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = key_value)]
     pub params: Vec<(String, String)>,

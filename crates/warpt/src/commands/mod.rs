@@ -1,5 +1,6 @@
 //! One module per command: each turns its arguments into one call and renders the answer.
 
+pub mod ab;
 pub mod benchmark;
 pub mod config;
 pub mod documentation;

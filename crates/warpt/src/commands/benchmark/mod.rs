@@ -1,6 +1,7 @@
 //! `warpt benchmark`: list, describe, run, and the sides that other processes talk to.
 
 mod catalogue;
+mod null;
 mod run;
 mod serve;
 
@@ -22,6 +23,7 @@ pub fn run(
         BenchmarkCommand::List(list) => catalogue::list(&list, output),
         BenchmarkCommand::Describe(describe) => catalogue::describe(&describe, output),
         BenchmarkCommand::Run(run) => run::run(&run, config, output),
+        BenchmarkCommand::Null(null) => null::run(&null, output),
         BenchmarkCommand::ServeNet(serve) => serve::network(&serve, output),
         BenchmarkCommand::ServeSamples(serve) => serve::samples(&serve, output),
         BenchmarkCommand::RunChild => serve::child(),
