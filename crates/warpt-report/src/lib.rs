@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod ab;
+pub mod compare;
 pub mod inventory;
 pub mod listing;
 pub mod null;

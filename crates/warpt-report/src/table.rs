@@ -1,14 +1,18 @@
 //! Plain tables: columns two spaces apart, numbers to the right, long text wrapped inside its column.
 
-use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 
-use crate::text::clean;
+use crate::text::inert;
+
+/// Longest text of a cell: more would push everything else off the screen.
+const MAX_CHARS: usize = 300;
 
 /// A table under construction.
 #[derive(Debug)]
 pub struct TextTable {
     table: Table,
     right: Vec<usize>,
+    whole: Vec<usize>,
 }
 
 impl TextTable {
@@ -19,7 +23,7 @@ impl TextTable {
         if !header.is_empty() {
             table.set_header(header.iter().copied());
         }
-        Self { table, right: Vec::new() }
+        Self { table, right: Vec::new(), whole: Vec::new() }
     }
 
     /// Aligns these columns to the right, as numbers are.
@@ -29,9 +33,17 @@ impl TextTable {
         self
     }
 
+    /// Never wraps these columns; the others make room.
+    #[must_use]
+    pub fn whole(mut self, columns: &[usize]) -> Self {
+        self.whole = columns.to_vec();
+        self
+    }
+
     /// Adds a row; text from outside is cleaned here.
     pub fn row<S: AsRef<str>>(&mut self, cells: &[S]) {
-        let row: Row = cells.iter().map(|cell| clean(cell.as_ref())).collect::<Vec<_>>().into();
+        let row: Row =
+            cells.iter().map(|cell| inert(cell.as_ref(), MAX_CHARS)).collect::<Vec<_>>().into();
         self.table.add_row(row);
     }
 
@@ -47,6 +59,9 @@ impl TextTable {
             column.set_padding((if index == 0 { 2 } else { 1 }, 1));
             if self.right.contains(&index) {
                 column.set_cell_alignment(CellAlignment::Right);
+            }
+            if self.whole.contains(&index) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
         self.table.lines().map(|line| format!("{}\n", line.trim_end())).collect()

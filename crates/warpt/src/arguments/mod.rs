@@ -2,6 +2,7 @@
 
 mod ab;
 mod null;
+pub mod compare;
 
 use std::path::PathBuf;
 
@@ -86,6 +87,8 @@ pub enum BenchmarkCommand {
     Run(Box<RunArguments>),
     /// Compare benchmarks with themselves: this machine's false alarms and noise floor
     Null(NullArguments),
+    /// Compare two records: what changed, by how much, and what could explain it
+    Compare(compare::CompareArguments),
     /// Answer network benchmarks of another machine
     ServeNet(ServeNetArguments),
     /// Take single samples on request, for interleaved comparison with another process
