@@ -8,6 +8,7 @@
 
 mod ci;
 mod fuzz;
+mod history;
 mod interrupt;
 mod measurement;
 mod peers;
@@ -42,6 +43,8 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     /// Measure ours against other programs on this machine, interleaved.
     Peers(peers::Arguments),
+    /// What the history store carries: rows, queries, writers at once, kills.
+    History(history::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -67,6 +70,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Bless => schema::write(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
+        Chore::History(arguments) => history::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

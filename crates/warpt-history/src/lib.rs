@@ -6,5 +6,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod compare;
+pub mod error;
 pub mod gate;
 pub mod store;
+
+pub use error::HistoryError;

@@ -1,5 +1,7 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
+pub mod history;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -33,6 +35,8 @@ pub enum Command {
     List(ListArguments),
     /// List, describe and run benchmarks
     Benchmark(BenchmarkArguments),
+    /// List, query and look after the results of earlier runs
+    History(history::HistoryArguments),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Show the configuration and where each value came from
@@ -175,6 +179,9 @@ pub struct RunArguments {
     /// Write no record
     #[arg(long, conflicts_with_all = ["export", "export_file"])]
     pub no_export: bool,
+    /// Do not add the run to the history
+    #[arg(long)]
+    pub no_history: bool,
     /// What to watch meanwhile
     #[command(flatten)]
     pub monitor: MonitorOptions,

@@ -3,5 +3,6 @@
 pub mod benchmark;
 pub mod config;
 pub mod documentation;
+pub mod history;
 pub mod list;
 pub mod monitor;
