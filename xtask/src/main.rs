@@ -8,6 +8,7 @@
 
 mod ci;
 mod fuzz;
+mod history;
 mod interrupt;
 mod measurement;
 mod peers;
@@ -45,6 +46,8 @@ enum Chore {
     Peers(peers::Arguments),
     /// Show how often comparisons are right: false alarms, power, honesty, beside other tools.
     Truth(truth::Arguments),
+    /// What the history store carries: rows, queries, writers at once, kills.
+    History(history::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -71,6 +74,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
         Chore::Truth(arguments) => truth::run(arguments),
+        Chore::History(arguments) => history::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

@@ -6,6 +6,9 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod compare;
+pub mod error;
 pub mod gate;
 pub mod null;
 pub mod store;
+
+pub use error::HistoryError;

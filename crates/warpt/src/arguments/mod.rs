@@ -3,6 +3,7 @@
 mod ab;
 mod null;
 pub mod compare;
+pub mod history;
 
 use std::path::PathBuf;
 
@@ -41,6 +42,8 @@ pub enum Command {
     Benchmark(BenchmarkArguments),
     /// Compare two commands, binaries or parameter sets: better, worse, same or inconclusive
     Ab(Box<AbArguments>),
+    /// List, query and look after the results of earlier runs
+    History(history::HistoryArguments),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Show the configuration and where each value came from
@@ -187,6 +190,9 @@ pub struct RunArguments {
     /// Write no record
     #[arg(long, conflicts_with_all = ["export", "export_file"])]
     pub no_export: bool,
+    /// Do not add the run to the history
+    #[arg(long)]
+    pub no_history: bool,
     /// What to watch meanwhile
     #[command(flatten)]
     pub monitor: MonitorOptions,

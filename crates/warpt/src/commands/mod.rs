@@ -4,5 +4,6 @@ pub mod ab;
 pub mod benchmark;
 pub mod config;
 pub mod documentation;
+pub mod history;
 pub mod list;
 pub mod monitor;
