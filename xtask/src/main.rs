@@ -11,6 +11,7 @@ mod fuzz;
 mod interrupt;
 mod measurement;
 mod peers;
+mod points;
 mod repository;
 mod schema;
 mod smoke;
@@ -42,6 +43,8 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     /// Measure ours against other programs on this machine, interleaved.
     Peers(peers::Arguments),
+    /// Find planted changes in synthetic histories, beside Hunter on the same ones.
+    Points(points::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -67,6 +70,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Bless => schema::write(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
+        Chore::Points(arguments) => points::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

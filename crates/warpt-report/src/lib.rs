@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod gate;
 pub mod inventory;
 pub mod listing;
 pub mod number;

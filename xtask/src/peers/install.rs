@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail, ensure};
 
 /// Where peers are kept and how they are found.
-pub(super) struct Tools {
-    pub(super) cache: PathBuf,
+pub(crate) struct Tools {
+    pub(crate) cache: PathBuf,
 }
 
 /// Our C peers, compiled.
@@ -35,7 +35,7 @@ const SOURCES: [(&str, &str); 6] = [
 
 impl Tools {
     /// Finds the cache.
-    pub(super) fn new() -> anyhow::Result<Self> {
+    pub(crate) fn new() -> anyhow::Result<Self> {
         let variable = |name: &str| {
             std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
         };
@@ -103,6 +103,28 @@ impl Tools {
             "mkl",
         ]))?;
         library().context("PyPI's mkl brings no libmkl_rt.so")
+    }
+
+    /// A Python with a package from PyPI in an environment of its own; `module` shows that it is there.
+    pub(crate) fn python_with(&self, package: &str, module: &str) -> anyhow::Result<PathBuf> {
+        let environment = self.cache.join(format!("{package}-venv"));
+        let python = environment.join("bin").join("python");
+        let import = format!("import {module}");
+        let works = || run(Command::new(&python).args(["-c", &import])).map(|_| ());
+        if python.exists() && works().is_ok() {
+            return Ok(python);
+        }
+        let system = self.program("python3", "python3")?;
+        eprintln!("  installing {package} from PyPI");
+        let create = || run(Command::new(&system).args(["-m", "venv"]).arg(&environment));
+        if create().is_err() {
+            apt_install("python3-venv")?;
+            create()?;
+        }
+        let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        run(Command::new(&python).args(quiet).arg(package))?;
+        works().with_context(|| format!("PyPI's {package} brings no {module}"))?;
+        Ok(python)
     }
 
     /// Compiles our C sources for this machine.

@@ -85,6 +85,6 @@ mod tests {
         let changed: Vec<usize> =
             (0..series.len()).filter(|&i| !found.changes[i].is_empty()).collect();
         assert_eq!(changed, (0..400).step_by(40).collect::<Vec<_>>());
-        assert!(found.threshold > 0.0 && found.threshold <= 0.01);
+        assert!(found.threshold > 0.0 && found.threshold <= 0.02);
     }
 }

@@ -132,8 +132,8 @@ fn ramp(
             }
         }
     }
-    // Two levels and two places against a level and a place per step, and one level.
-    let extra = 4.0 - (2.0 * group.len() as f64 + 1.0);
+    // Two levels and two places against a level and a place per step, and one level; in doubt for the steps.
+    let extra = 4.5 - (2.0 * group.len() as f64 + 1.0);
     let best = best?;
     let rises = group[0].after > group[0].before;
     let better = best.squares + extra.max(0.5) * unit < steps

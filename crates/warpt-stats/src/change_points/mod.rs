@@ -44,7 +44,7 @@ pub struct ChangePointConfig {
 
 impl Default for ChangePointConfig {
     fn default() -> Self {
-        Self { alpha: 0.01, discovery_rate: 0.05, shortest: 5, smallest_relative: 0.01 }
+        Self { alpha: 0.02, discovery_rate: 0.05, shortest: 5, smallest_relative: 0.01 }
     }
 }
 

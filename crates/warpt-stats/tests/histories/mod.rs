@@ -1,5 +1,6 @@
 //! Synthetic histories with known changes: kinds of noise, lengths, and what was planted where. Seeds are fixed by the
-//! number of the history, so history 17 is the same everywhere.
+//! number of the history, so history 17 is the same everywhere. Each user leaves some of it unused.
+#![allow(dead_code)]
 
 use warpt_stats::random::Random;
 
@@ -192,6 +193,20 @@ impl Score {
                 self.drifts += 1;
                 self.drifts_found += usize::from(reported.iter().any(belongs));
             }
+        }
+    }
+
+    /// Both together.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            points: self.points + other.points,
+            steps: self.steps + other.steps,
+            steps_found: self.steps_found + other.steps_found,
+            drifts: self.drifts + other.drifts,
+            drifts_found: self.drifts_found + other.drifts_found,
+            false_points: self.false_points + other.false_points,
+            quiet_false: self.quiet_false + other.quiet_false,
+            quiet_points: self.quiet_points + other.quiet_points,
         }
     }
 

@@ -1,5 +1,7 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
+pub mod gate;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -33,6 +35,8 @@ pub enum Command {
     List(ListArguments),
     /// List, describe and run benchmarks
     Benchmark(BenchmarkArguments),
+    /// Judge a change by the rules of a repository; measures again before it accuses
+    Gate(Box<gate::GateArguments>),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Show the configuration and where each value came from

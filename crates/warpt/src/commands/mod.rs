@@ -3,5 +3,6 @@
 pub mod benchmark;
 pub mod config;
 pub mod documentation;
+pub mod gate;
 pub mod list;
 pub mod monitor;
