@@ -2,6 +2,8 @@
 //! suspicious alone, fresh measurements that the caller takes; only those can make a regression. Because the second
 //! stage uses new data, its false alarms are corrected for the number measured again, not for the number guarded.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use warpt_bench::nearest::nearest;
@@ -53,6 +55,8 @@ pub struct Gate<'a> {
     candidate: String,
     findings: Vec<Finding>,
     suspects: Vec<(Suspect, usize)>,
+    /// What an exception allows a suspect beyond its limit.
+    allowed: BTreeMap<usize, (f64, String)>,
     remeasured: Vec<(usize, Remeasured)>,
     guarded: usize,
     unguarded: usize,
@@ -76,6 +80,7 @@ impl<'a> Gate<'a> {
             candidate: name.to_owned(),
             findings: Vec::new(),
             suspects: Vec::new(),
+            allowed: BTreeMap::new(),
             remeasured: Vec::new(),
             guarded: 0,
             unguarded: 0,
@@ -118,7 +123,7 @@ impl<'a> Gate<'a> {
                     }
                     Some((_, rule)) => {
                         let limit = rule.limit.clone();
-                        let seen = Metric { result, metric, id, benchmark: &benchmark, short };
+                        let seen = Metric { metric, id, benchmark: &benchmark, short };
                         blind += usize::from(gate.first_look(&seen, &limit, noise, today));
                     }
                 }
@@ -278,7 +283,7 @@ impl<'a> Gate<'a> {
         today: Date,
     ) -> bool {
         self.guarded += 1;
-        let Metric { metric, id, benchmark, short, .. } = seen;
+        let Metric { metric, id, benchmark, short } = seen;
         let inconclusive = |reason: String| Finding::about(id, Outcome::Inconclusive, reason);
         let Some(before) = self.baseline.metrics.get(id) else {
             self.findings.push(inconclusive("the baseline does not have it".into()));
@@ -328,6 +333,10 @@ impl<'a> Gate<'a> {
                 higher_is_better: metric.higher_is_better,
                 worsening,
             };
+            if let Some(exception) = exception {
+                let words = format!("until {}: {}", exception.expires, exception.reason);
+                self.allowed.insert(self.findings.len(), (allowed, words));
+            }
             self.suspects.push((suspect, self.findings.len()));
         } else if worsening > relative {
             finding.outcome = Outcome::Excepted;
@@ -388,7 +397,8 @@ impl<'a> Gate<'a> {
     fn settle(&mut self, place: usize, second: Second, threshold: f64) {
         let finding = &mut self.findings[place];
         let limit = finding.limit.unwrap_or(0.0);
-        let allowed = finding.limit.map_or(0.0, |limit| limit.max(0.0));
+        let exception = self.allowed.get(&place);
+        let allowed = exception.map_or(limit, |(allowed, _)| *allowed);
         finding.remeasured = second.worsening;
         finding.p_value = Some(second.p_value);
         finding.minimum_detectable_effect = second.detectable;
@@ -399,7 +409,13 @@ impl<'a> Gate<'a> {
             return;
         };
         let significant = second.verdict == Some(Verdict::Worse);
-        if significant && again > allowed && second.p_value <= threshold {
+        if let Some((_, words)) = exception
+            && again > limit
+            && again <= allowed
+        {
+            finding.outcome = Outcome::Excepted;
+            finding.reasons.push(words.clone());
+        } else if significant && again > allowed && second.p_value <= threshold {
             finding.outcome = Outcome::Regression;
             finding.reasons.push(format!(
                 "measured again it is {} worse; the limit is {}",
@@ -432,9 +448,8 @@ impl<'a> Gate<'a> {
     }
 }
 
+/// A metric of the candidate under its names.
 struct Metric<'a> {
-    #[expect(dead_code, reason = "kept beside the metric it belongs to")]
-    result: &'a BenchmarkRunResult,
     metric: &'a BenchmarkMetric,
     id: String,
     benchmark: &'a str,
