@@ -12,6 +12,7 @@ mod history;
 mod interrupt;
 mod measurement;
 mod peers;
+mod points;
 mod repository;
 mod schema;
 mod smoke;
@@ -48,6 +49,8 @@ enum Chore {
     Truth(truth::Arguments),
     /// What the history store carries: rows, queries, writers at once, kills.
     History(history::Arguments),
+    /// Find planted changes in synthetic histories, beside Hunter on the same ones.
+    Points(points::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -75,6 +78,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Peers(arguments) => peers::run(arguments),
         Chore::Truth(arguments) => truth::run(arguments),
         Chore::History(arguments) => history::run(arguments),
+        Chore::Points(arguments) => points::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

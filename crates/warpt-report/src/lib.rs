@@ -6,6 +6,7 @@
 
 pub mod ab;
 pub mod compare;
+pub mod gate;
 pub mod inventory;
 pub mod listing;
 pub mod null;

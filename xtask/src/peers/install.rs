@@ -111,6 +111,28 @@ impl Tools {
         Ok(python)
     }
 
+    /// A Python with a package from PyPI in an environment of its own; `module` shows that it is there.
+    pub(crate) fn python_with(&self, package: &str, module: &str) -> anyhow::Result<PathBuf> {
+        let environment = self.cache.join(format!("{package}-venv"));
+        let python = environment.join("bin").join("python");
+        let import = format!("import {module}");
+        let works = || run(Command::new(&python).args(["-c", &import])).map(|_| ());
+        if python.exists() && works().is_ok() {
+            return Ok(python);
+        }
+        let system = self.program("python3", "python3")?;
+        eprintln!("  installing {package} from PyPI");
+        let create = || run(Command::new(&system).args(["-m", "venv"]).arg(&environment));
+        if create().is_err() {
+            apt_install("python3-venv")?;
+            create()?;
+        }
+        let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        run(Command::new(&python).args(quiet).arg(package))?;
+        works().with_context(|| format!("PyPI's {package} brings no {module}"))?;
+        Ok(python)
+    }
+
     /// Compiles our C sources for this machine.
     pub(super) fn compile(&self) -> anyhow::Result<Harness> {
         let gcc = self.program("gcc", "gcc")?;

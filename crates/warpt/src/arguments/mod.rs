@@ -4,6 +4,7 @@ mod ab;
 mod null;
 pub mod compare;
 pub mod history;
+pub mod gate;
 
 use std::path::PathBuf;
 
@@ -44,6 +45,8 @@ pub enum Command {
     Ab(Box<AbArguments>),
     /// List, query and look after the results of earlier runs
     History(history::HistoryArguments),
+    /// Judge a change by the rules of a repository; measures again before it accuses
+    Gate(Box<gate::GateArguments>),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Show the configuration and where each value came from

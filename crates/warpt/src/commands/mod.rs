@@ -5,5 +5,6 @@ pub mod benchmark;
 pub mod config;
 pub mod documentation;
 pub mod history;
+pub mod gate;
 pub mod list;
 pub mod monitor;
