@@ -1,10 +1,10 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
 mod ab;
-mod null;
 pub mod compare;
-pub mod history;
 pub mod gate;
+pub mod history;
+mod null;
 
 use std::path::PathBuf;
 

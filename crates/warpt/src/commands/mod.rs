@@ -4,7 +4,7 @@ pub mod ab;
 pub mod benchmark;
 pub mod config;
 pub mod documentation;
-pub mod history;
 pub mod gate;
+pub mod history;
 pub mod list;
 pub mod monitor;

@@ -1,8 +1,8 @@
 //! `warpt benchmark`: list, describe, run, and the sides that other processes talk to.
 
 mod catalogue;
-mod null;
 mod compare;
+mod null;
 mod run;
 mod serve;
 
