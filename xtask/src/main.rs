@@ -13,6 +13,7 @@ mod interrupt;
 mod measurement;
 mod peers;
 mod points;
+mod report;
 mod repository;
 mod schema;
 mod smoke;
@@ -51,6 +52,8 @@ enum Chore {
     History(history::Arguments),
     /// Find planted changes in synthetic histories, beside Hunter on the same ones.
     Points(points::Arguments),
+    /// Make reports of sample records, have their formats read by other programs, and photograph the page.
+    Report(report::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -79,6 +82,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Truth(arguments) => truth::run(arguments),
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),
+        Chore::Report(arguments) => report::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

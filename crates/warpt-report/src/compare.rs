@@ -13,7 +13,7 @@ const SHOW_ALL: usize = 40;
 /// Refusals shown in full.
 const SHOW_REFUSALS: usize = 12;
 /// Explanations shown with a benchmark.
-const SHOW_EXPLANATIONS: usize = 6;
+const SHOW_EXPLANATIONS: usize = 7;
 
 /// The whole page. `everything` shows unchanged and supporting metrics too.
 pub fn page(comparison: &RecordComparison, width: usize, everything: bool) -> String {
@@ -33,7 +33,7 @@ pub fn page(comparison: &RecordComparison, width: usize, everything: bool) -> St
     for name in names {
         let changes: Vec<&Change> =
             shown.iter().copied().filter(|change| change.benchmark == name).collect();
-        page.push_str(&benchmark(name, &changes, width));
+        page.push_str(&benchmark(comparison, name, &changes, width));
     }
     page.push_str(&differences(comparison, width));
     page.push_str(&refusals(&comparison.refusals, width, everything));
@@ -57,53 +57,81 @@ fn note(text: &str, width: usize) -> String {
     format!("{}\n", styled(FAINT, &wrap(&format!("note: {}", clean(text)), width, "  ")))
 }
 
-fn benchmark(name: &str, changes: &[&Change], width: usize) -> String {
+fn benchmark(
+    comparison: &RecordComparison,
+    name: &str,
+    changes: &[&Change],
+    width: usize,
+) -> String {
     let mut page = format!("{}\n", styled(HEADING, &inert(name, 120)));
-    let header = ["metric", "A -> B", "change", "95% within runs", "needs", "verdict"];
-    let mut table = TextTable::new(&header).right(&[1, 2, 3, 4]).whole(&[1, 2, 3, 4, 5]);
     for change in changes {
-        table.row(&row(change));
+        page.push_str(&entry(change, width));
     }
-    page.push_str(&colored(&table.render(width)));
-    let mut said: Vec<&str> = Vec::new();
-    for change in changes {
-        said.extend(change.explanations.iter().map(String::as_str));
-    }
-    said.sort_unstable();
-    said.dedup();
-    for explanation in said.iter().take(SHOW_EXPLANATIONS) {
-        let text = format!("could explain it: {}", inert(explanation, 300));
+    if let Some(text) = explanations(comparison, changes) {
         page.push_str(&format!("  {}\n", styled(CAUTION, &wrap(&text, width - 2, "    "))));
-    }
-    if said.len() > SHOW_EXPLANATIONS {
-        let more = said.len() - SHOW_EXPLANATIONS;
-        page.push_str(&styled(FAINT, &format!("  and {more} more differences, see below\n")));
     }
     page
 }
 
-fn row(change: &Change) -> [String; 6] {
+/// What could explain these changes in one sentence: differences of the machines by name, since they are listed in full
+/// elsewhere, and what went on meanwhile with its numbers.
+pub(crate) fn explanations(comparison: &RecordComparison, changes: &[&Change]) -> Option<String> {
+    let sentences: Vec<(String, &str)> =
+        comparison.differences.iter().map(|d| (d.sentence(), d.name.as_str())).collect();
+    let mut said: Vec<String> = Vec::new();
+    for explanation in changes.iter().flat_map(|change| &change.explanations) {
+        let known = sentences.iter().find(|(sentence, _)| sentence == explanation);
+        let text = inert(known.map_or(explanation.as_str(), |(_, name)| name), 200);
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    if said.is_empty() {
+        return None;
+    }
+    // What went on meanwhile stands last and is the most telling.
+    said.reverse();
+    let more = said.len().saturating_sub(SHOW_EXPLANATIONS);
+    said.truncate(SHOW_EXPLANATIONS);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Some(format!("could explain it: {}{more}", said.join("; ")))
+}
+
+/// Two lines: the verdict and the metric, then the values, the change, its interval and what it needs.
+fn entry(change: &Change, width: usize) -> String {
+    const COLUMN: usize = 16;
+    let style = match change.verdict {
+        Verdict::Better => GOOD,
+        Verdict::Worse => BAD,
+        Verdict::Inconclusive => CAUTION,
+        Verdict::Same => FAINT,
+    };
+    let verdict = styled(style, &format!("{:<14}", change.verdict));
+    let indent = " ".repeat(COLUMN);
+    let label = wrap(&inert(&label(change), 300), width.saturating_sub(COLUMN), &indent);
+    let interval = change
+        .relative_interval()
+        .map_or("?".into(), |(low, high)| format!("{} … {}", signed(low), signed(high)));
+    let needed = change.threshold.map_or("?".into(), |needed| signed(needed).replace('+', "±"));
+    let values = format!(
+        "{} -> {} {}   {}   ({interval}; needs {needed})",
+        significant(change.a),
+        significant(change.b),
+        inert(&change.unit, 24),
+        styled(style, &signed(change.relative())),
+    );
+    format!("  {verdict}{label}\n{indent}{values}\n")
+}
+
+/// The metric's name and tags; a word is clear without its key, a number is not.
+fn label(change: &Change) -> String {
     let mut label = change.name.clone();
     for tag in &change.tags {
-        label.push(' ');
-        label.push_str(tag);
+        let value = tag.split_once('=').map_or(tag.as_str(), |(_, value)| value);
+        let number = value.starts_with(|c: char| c.is_ascii_digit());
+        label.push_str(&format!(" {}", if number { tag } else { value }));
     }
-    let interval = change.relative_interval();
-    let interval =
-        interval.map_or("?".into(), |(low, high)| format!("{} … {}", signed(low), signed(high)));
-    [
-        label,
-        format!(
-            "{} -> {} {}",
-            significant(change.a),
-            significant(change.b),
-            inert(&change.unit, 12)
-        ),
-        signed(change.relative()),
-        interval,
-        change.threshold.map_or("?".into(), |needed| signed(needed).replace('+', "±")),
-        change.verdict.to_string(),
-    ]
+    label
 }
 
 /// A relative change: per cent with its sign, or a factor where that says more.
@@ -121,21 +149,6 @@ pub(crate) fn signed(share: f64) -> String {
 
 fn brief(factor: f64) -> String {
     if factor >= 10.0 { format!("{factor:.0}") } else { format!("{factor:.1}") }
-}
-
-/// Colours a verdict at the end of a line; the words come from this crate, the rest of the line is left alone.
-fn colored(table: &str) -> String {
-    let mut text = String::with_capacity(table.len());
-    for line in table.lines() {
-        let style = [(" better", GOOD), (" worse", BAD), (" inconclusive", CAUTION)]
-            .into_iter()
-            .find_map(|(word, style)| line.strip_suffix(word).map(|rest| (rest, word, style)));
-        match style {
-            Some((rest, word, style)) => text.push_str(&format!("{rest}{}\n", styled(style, word))),
-            None => text.push_str(&format!("{line}\n")),
-        }
-    }
-    text
 }
 
 fn differences(comparison: &RecordComparison, width: usize) -> String {

@@ -38,7 +38,7 @@ pub fn page(machine: &Machine, width: usize) -> String {
             let mut reasons = BTreeMap::new();
             object(section, "", width, &mut page, &mut reasons);
             for (reason, fields) in group(reasons) {
-                let line = format!("not known: {}: {reason}", fields.join(", "));
+                let line = clean(&format!("not known: {}: {reason}", fields.join(", ")));
                 page.push_str(&format!("  {}\n", styled(FAINT, &wrap(&line, width - 2, "    "))));
             }
         }

@@ -6,11 +6,14 @@
 
 pub mod ab;
 pub mod compare;
+pub mod formats;
 pub mod gate;
+mod html;
 pub mod inventory;
 pub mod listing;
 pub mod null;
 pub mod number;
+pub mod report;
 pub mod result;
 pub mod table;
 pub mod text;

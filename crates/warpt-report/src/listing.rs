@@ -3,11 +3,11 @@
 use warpt_bench::record::BenchmarkSpec;
 
 use crate::table::TextTable;
-use crate::text::{HEADING, clean, styled, wrap};
+use crate::text::{HEADING, clean, inert, styled, wrap};
 
 /// The benchmarks of one suite as a table.
 pub fn suite(name: &str, description: &str, specs: &[BenchmarkSpec], width: usize) -> String {
-    let mut page = format!("{}  {description}\n", styled(HEADING, name));
+    let mut page = format!("{}  {}\n", styled(HEADING, &inert(name, 120)), clean(description));
     let mut table =
         TextTable::new(&["benchmark", "components", "kind", "seconds", "measures"]).right(&[3]);
     for spec in specs {
@@ -26,7 +26,7 @@ pub fn suite(name: &str, description: &str, specs: &[BenchmarkSpec], width: usiz
 
 /// Everything about one benchmark.
 pub fn describe(spec: &BenchmarkSpec, width: usize) -> String {
-    let mut page = format!("{}\n", styled(HEADING, &spec.id.to_string()));
+    let mut page = format!("{}\n", styled(HEADING, &inert(&spec.id.to_string(), 200)));
     let components: Vec<&str> = spec.components.iter().map(|c| c.name()).collect();
     let duration = spec.default_duration_seconds.map(|seconds| format!("{seconds} s"));
     let fields = [

@@ -7,7 +7,7 @@ use warpt_machine::preflight::{Preflight, Severity};
 
 use crate::number::{percent, seconds, significant};
 use crate::table::TextTable;
-use crate::text::{BAD, CAUTION, FAINT, GOOD, HEADING, clean, styled, wrap};
+use crate::text::{BAD, CAUTION, FAINT, GOOD, HEADING, clean, inert, styled, wrap};
 
 /// One finished benchmark: a heading, its metrics, what a reader should know.
 pub fn benchmark(result: &BenchmarkRunResult, width: usize) -> String {
@@ -32,7 +32,7 @@ pub fn benchmark(result: &BenchmarkRunResult, width: usize) -> String {
 }
 
 fn heading(result: &BenchmarkRunResult) -> String {
-    let name = styled(HEADING, &clean(&result.spec.id.to_string()));
+    let name = styled(HEADING, &inert(&result.spec.id.to_string(), 200));
     let took = result.end_time.duration_since(result.start_time).as_secs_f64();
     let reason = clean(result.error_message.as_deref().unwrap_or("no reason given"));
     match result.outcome {

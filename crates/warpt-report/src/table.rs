@@ -1,6 +1,6 @@
 //! Plain tables: columns two spaces apart, numbers to the right, long text wrapped inside its column.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
 
 use crate::text::inert;
 
@@ -12,7 +12,6 @@ const MAX_CHARS: usize = 300;
 pub struct TextTable {
     table: Table,
     right: Vec<usize>,
-    whole: Vec<usize>,
 }
 
 impl TextTable {
@@ -23,20 +22,13 @@ impl TextTable {
         if !header.is_empty() {
             table.set_header(header.iter().copied());
         }
-        Self { table, right: Vec::new(), whole: Vec::new() }
+        Self { table, right: Vec::new() }
     }
 
     /// Aligns these columns to the right, as numbers are.
     #[must_use]
     pub fn right(mut self, columns: &[usize]) -> Self {
         self.right = columns.to_vec();
-        self
-    }
-
-    /// Never wraps these columns; the others make room.
-    #[must_use]
-    pub fn whole(mut self, columns: &[usize]) -> Self {
-        self.whole = columns.to_vec();
         self
     }
 
@@ -59,9 +51,6 @@ impl TextTable {
             column.set_padding((if index == 0 { 2 } else { 1 }, 1));
             if self.right.contains(&index) {
                 column.set_cell_alignment(CellAlignment::Right);
-            }
-            if self.whole.contains(&index) {
-                column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
         self.table.lines().map(|line| format!("{}\n", line.trim_end())).collect()

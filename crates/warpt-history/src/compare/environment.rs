@@ -46,12 +46,21 @@ impl Difference {
     }
 }
 
+/// How the numbers of a fact are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    None,
+    Bytes,
+    Hertz,
+}
+
 /// A place in the machine's JSON, its name, how close counts as equal, and what it affects.
 struct Place {
     path: &'static str,
     name: &'static str,
     tolerance: f64,
     affects: &'static [BenchmarkComponent],
+    unit: Unit,
 }
 
 const fn place(
@@ -59,7 +68,7 @@ const fn place(
     name: &'static str,
     affects: &'static [BenchmarkComponent],
 ) -> Place {
-    Place { path, name, tolerance: 0.0, affects }
+    Place { path, name, tolerance: 0.0, affects, unit: unit_of(path) }
 }
 
 const fn near(
@@ -68,7 +77,16 @@ const fn near(
     tolerance: f64,
     affects: &'static [BenchmarkComponent],
 ) -> Place {
-    Place { path, name, tolerance, affects }
+    Place { path, name, tolerance, affects, unit: unit_of(path) }
+}
+
+/// The unit is part of a field's name.
+const fn unit_of(path: &str) -> Unit {
+    match path.as_bytes() {
+        [.., b'_', b'b', b'y', b't', b'e', b's'] => Unit::Bytes,
+        [.., b'_', b'h', b'z'] => Unit::Hertz,
+        _ => Unit::None,
+    }
 }
 
 const ALL: &[BenchmarkComponent] = &[];
@@ -89,12 +107,12 @@ const PLACES: &[Place] = &[
     place("cpu/usable_cpus", "usable CPUs", ALL),
     place("cpu/isolated_cpus", "isolated CPUs", COMPUTE),
     place("cpu/smt_active", "SMT", COMPUTE),
-    place("cpu/caches/*/size_bytes", "cache sizes in bytes", COMPUTE),
+    place("cpu/caches/*/size_bytes", "cache sizes", COMPUTE),
     place("cpu/features", "instruction sets", COMPUTE),
-    near("cpu/clocks/current_hz", "clock in Hz", 0.05, COMPUTE),
-    place("cpu/clocks/base_hz", "base clock in Hz", COMPUTE),
-    place("cpu/clocks/maximum_hz", "highest clock in Hz", COMPUTE),
-    place("cpu/clocks/allowed_maximum_hz", "highest allowed clock in Hz", COMPUTE),
+    near("cpu/clocks/current_hz", "clock", 0.05, COMPUTE),
+    place("cpu/clocks/base_hz", "base clock", COMPUTE),
+    place("cpu/clocks/maximum_hz", "highest clock", COMPUTE),
+    place("cpu/clocks/allowed_maximum_hz", "highest allowed clock", COMPUTE),
     place("cpu/clocks/governor", "frequency governor", ALL),
     place("cpu/clocks/driver", "frequency driver", COMPUTE),
     place("cpu/clocks/energy_preference", "energy preference", COMPUTE),
@@ -103,7 +121,7 @@ const PLACES: &[Place] = &[
     place("cpu/hypervisor", "hypervisor", ALL),
     place("cpu/clock_source", "clock source", ALL),
     place("cpu/mitigations", "mitigations", ALL),
-    near("memory/total_bytes", "memory in bytes", 0.02, &[Ram, System]),
+    near("memory/total_bytes", "memory", 0.02, &[Ram, System]),
     place(
         "memory/modules/*/configured_speed_mt_per_second",
         "memory speed in MT/s",
@@ -156,7 +174,7 @@ pub fn facts(run: &BenchmarkSuiteRun) -> Vec<Fact> {
     let fact = |place: &Place| Fact {
         area: area(place.path),
         name: place.name.to_owned(),
-        value: read(&machine, place.path),
+        value: read(&machine, place.path).map(|text| readable(&text, place.unit)),
     };
     PLACES.iter().map(fact).collect()
 }
@@ -173,8 +191,8 @@ pub fn differences(a: &BenchmarkSuiteRun, b: &BenchmarkSuiteRun) -> Vec<Differen
                 differences.push(Difference {
                     area: area(place.path),
                     name: place.name.to_owned(),
-                    a: one,
-                    b: other,
+                    a: one.map(|text| readable(&text, place.unit)),
+                    b: other.map(|text| readable(&text, place.unit)),
                     affects: place.affects.to_vec(),
                 });
             }
@@ -303,6 +321,23 @@ fn text(value: &Value) -> Option<String> {
         }
         other => Some(other.to_string()),
     }
+}
+
+/// Numbers in units that people read; anything else as it is.
+fn readable(text: &str, unit: Unit) -> String {
+    let number = |part: &str| {
+        let Ok(value) = part.parse::<f64>() else { return part.to_owned() };
+        match unit {
+            Unit::None => part.to_owned(),
+            Unit::Hertz => format!("{:.2} GHz", value / 1e9),
+            Unit::Bytes if value < 1024.0 * 1024.0 => format!("{} KiB", value / 1024.0),
+            Unit::Bytes if value < 1024.0 * 1024.0 * 1024.0 => {
+                format!("{:.1} MiB", value / 1024.0 / 1024.0)
+            }
+            Unit::Bytes => format!("{:.2} GiB", value / 1024.0 / 1024.0 / 1024.0),
+        }
+    };
+    text.split(", ").map(number).collect::<Vec<_>>().join(", ")
 }
 
 fn within(a: &Option<String>, b: &Option<String>, tolerance: f64) -> bool {

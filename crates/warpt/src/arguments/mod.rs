@@ -5,6 +5,7 @@ pub mod compare;
 pub mod gate;
 pub mod history;
 mod null;
+pub mod report;
 
 use std::path::PathBuf;
 
@@ -49,6 +50,8 @@ pub enum Command {
     Gate(Box<gate::GateArguments>),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
+    /// Turn records into a page, a comment, a spreadsheet or another tool's format
+    Report(report::ReportArguments),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
     /// Print a shell completion script

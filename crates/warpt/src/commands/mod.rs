@@ -8,3 +8,4 @@ pub mod gate;
 pub mod history;
 pub mod list;
 pub mod monitor;
+pub mod report;
