@@ -8,6 +8,9 @@ use warpt_bench::{BenchmarkSuiteRun, Outcome};
 /// The limit of a benchmark whose noise would allow less.
 const USUAL_LIMIT: f64 = 0.05;
 
+/// A benchmark that can only see more than this is not worth guarding as it was measured.
+const WIDEST: f64 = 0.25;
+
 /// The text of the file.
 #[must_use]
 pub fn starter(run: &BenchmarkSuiteRun) -> String {
@@ -35,8 +38,13 @@ pub fn starter(run: &BenchmarkSuiteRun) -> String {
             .fold(0.0f64, f64::max);
         let name = quoted(&result.spec.id.to_string());
         let _ = write!(text, "\n[[rule]]\nbenchmark = {name}\n");
-        if !detectable.is_finite() {
-            text.push_str("# Its noise is too wide to state: give it more time before guarding it.\nignore = true\n");
+        if detectable.is_nan() || detectable > WIDEST {
+            let percent = 100.0 * detectable;
+            let _ = writeln!(
+                text,
+                "# In this record it could have seen {percent:.0}% at best: measure longer or on a quieter machine first.\n\
+                 ignore = true"
+            );
             continue;
         }
         // Twice what the record could have seen leaves room for how runs differ.
