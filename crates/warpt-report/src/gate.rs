@@ -161,7 +161,9 @@ mod tests {
         let plain: String = anstream_free(&text);
         assert!(!plain.contains('\u{1b}') && !plain.contains('\u{7}'), "{plain:?}");
         assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
-        for part in ["regression", "time n=1, ns", "20%", "5.0%", "1.0%", "19%", "expired", "2 not guarded"] {
+        for part in
+            ["regression", "time n=1, ns", "20%", "5.0%", "1.0%", "19%", "expired", "2 not guarded"]
+        {
             assert!(plain.contains(part), "{part}: {plain}");
         }
     }
@@ -170,7 +172,9 @@ mod tests {
     fn anstream_free(text: &str) -> String {
         let mut plain = text.to_owned();
         for style in [HEADING, FAINT, GOOD, CAUTION, BAD] {
-            plain = plain.replace(&style.render().to_string(), "").replace(&style.render_reset().to_string(), "");
+            plain = plain
+                .replace(&style.render().to_string(), "")
+                .replace(&style.render_reset().to_string(), "");
         }
         plain
     }

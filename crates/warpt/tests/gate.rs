@@ -32,7 +32,8 @@ fn slowed(factor: f64) -> String {
 }
 
 const RULES: &str = "version = 1\n[[rule]]\nbenchmark = \"micro/thread_sync\"\nmetric = \"lock_time\"\nrelative = 3.0\n";
-const JUDGE: [&str; 5] = ["--baseline", "before.json", "--candidate", "after.json", "--no-remeasure"];
+const JUDGE: [&str; 5] =
+    ["--baseline", "before.json", "--candidate", "after.json", "--no-remeasure"];
 
 #[test]
 fn exit_codes_and_pages() {
@@ -63,7 +64,14 @@ fn exit_codes_and_pages() {
     // Measured again with a program that is not there to be asked: never a regression.
     let (again, page) = gate(
         here,
-        &["--baseline", "before.json", "--candidate", "after.json", "--candidate-binary", "/bin/false"],
+        &[
+            "--baseline",
+            "before.json",
+            "--candidate",
+            "after.json",
+            "--candidate-binary",
+            "/bin/false",
+        ],
     );
     assert_eq!(again.status.code(), Some(3), "{page}");
     assert!(page.contains("could not be measured again"), "{page}");
