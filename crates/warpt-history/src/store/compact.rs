@@ -4,6 +4,7 @@
 //! moves the files to their places and removes what they replace. Killed before the index is replaced, nothing happened;
 //! killed after, whoever comes next finishes the moves. Rounds are bounded, so that memory is.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
@@ -236,15 +237,18 @@ impl Known {
     /// Whether a run is met for the first time; from now on it has been.
     fn is_new(&mut self, run: &RunRows, layout: &Layout, index: &Index) -> Result<bool> {
         let day = super::layout::day_of(run.summary.time_us);
-        if !self.days.contains_key(&day) {
-            let mut runs = Vec::new();
-            for part in index.parts(Table::Runs, day..=day) {
-                let file = TableFile::open(&index.path(layout, part), RUNS)?;
-                runs_table::read(&file, |_, _| true, &mut runs)?;
+        let known = match self.days.entry(day) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let mut runs = Vec::new();
+                for part in index.parts(Table::Runs, day..=day) {
+                    let file = TableFile::open(&index.path(layout, part), RUNS)?;
+                    runs_table::read(&file, |_, _| true, &mut runs)?;
+                }
+                place.insert(runs.into_iter().map(|run| run.run).collect())
             }
-            self.days.insert(day, runs.into_iter().map(|run| run.run).collect());
-        }
-        Ok(self.days.entry(day).or_default().insert(run.summary.run.clone()))
+        };
+        Ok(known.insert(run.summary.run.clone()))
     }
 }
 
