@@ -14,6 +14,7 @@ mod op_attributes;
 pub mod parse;
 pub mod print;
 pub mod types;
+pub mod verify;
 
 pub use attribute::{Attribute, Attributes};
 pub use error::{Diagnostic, HloError};
@@ -21,3 +22,4 @@ pub use ir::{Function, Op, OpKind, Program, Region, Value, ValueId};
 pub use limits::Limits;
 pub use parse::parse;
 pub use types::{Dimension, ElementType, QuantizedType, TensorType, Type};
+pub use verify::{Violation, parse_verified, verify};
