@@ -1,4 +1,4 @@
-//! StableHLO programs: read from text ([`parse`]), written back ([`print`]), judged ([`verify`]) and made in Rust.
+//! StableHLO programs: read from text ([`parse()`]), written back ([`mod@print`]), judged ([`verify()`]).
 //!
 //! A [`Program`] holds functions; a [`Function`] holds values and a tree of ops, each with a typed [`OpKind`].
 //! Pure: text in, values out. Text is from strangers: nothing here panics on any of it, and [`Limits`] cap what it

@@ -1,6 +1,6 @@
 //! What a program is: functions of ops in a tree of regions.
 //!
-//! Invariants, once [`crate::verify`] has passed: every operand is defined before it is used, in the same region or one
+//! Invariants, once [`crate::verify()`] has passed: every operand is defined before it is used, in the same region or one
 //! around it; every value has one definition; a region ends with its only terminator.
 
 mod dimensions;
