@@ -8,14 +8,17 @@
 
 mod ci;
 mod fuzz;
+mod history;
 mod interrupt;
 mod measurement;
 mod peers;
+mod points;
 mod report;
 mod repository;
 mod schema;
 mod smoke;
 mod tidy;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -43,6 +46,12 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     /// Measure ours against other programs on this machine, interleaved.
     Peers(peers::Arguments),
+    /// Show how often comparisons are right: false alarms, power, honesty, beside other tools.
+    Truth(truth::Arguments),
+    /// What the history store carries: rows, queries, writers at once, kills.
+    History(history::Arguments),
+    /// Find planted changes in synthetic histories, beside Hunter on the same ones.
+    Points(points::Arguments),
     /// Make reports of sample records, have their formats read by other programs, and photograph the page.
     Report(report::Arguments),
     /// Checks of the whole that take minutes.
@@ -70,6 +79,9 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Bless => schema::write(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
+        Chore::Truth(arguments) => truth::run(arguments),
+        Chore::History(arguments) => history::run(arguments),
+        Chore::Points(arguments) => points::run(arguments),
         Chore::Report(arguments) => report::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }

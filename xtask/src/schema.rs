@@ -26,6 +26,9 @@ type Schema = (&'static str, fn() -> Value);
 /// Every committed schema, one line each.
 const SCHEMAS: &[Schema] = &[
     ("benchmark-suite-run.v1.json", warpt_bench::record::suite_run_schema),
+    ("paired-comparison.v1.json", || {
+        identified(schema_for!(warpt_bench::paired::PairedRecord), "paired-comparison")
+    }),
     ("machine.v1.json", || identified(schema_for!(Machine), "machine")),
     ("comparison.v1.json", || identified(schema_for!(RecordComparison), "comparison")),
     ("monitor.v1.json", || identified(schema_for!(Vec<MonitorRecord>), "monitor")),

@@ -154,6 +154,12 @@ impl MetricSpec {
         self
     }
 
+    /// Its name and tags, as people and `--metric` write it.
+    pub fn label(&self) -> String {
+        let tags = self.tags.iter().map(|(key, value)| format!(" {key}={value}"));
+        std::iter::once(self.name.to_owned()).chain(tags).collect()
+    }
+
     /// The stable identifier within `benchmark`.
     pub fn id(&self, benchmark: &BenchmarkId) -> String {
         crate::record::metric_id(benchmark, self.name, &self.tags)
@@ -166,7 +172,8 @@ pub enum Unready {
     /// The machine lacks what it needs: skipped.
     #[error("{0}")]
     Skipped(String),
-    /// It should have worked: failed.
+    /// It should have worked: a parameter does not fit, a file named in one cannot be read. Failed, and the command
+    /// ends with exit 2.
     #[error("{0}")]
     Failed(String),
 }

@@ -1,10 +1,14 @@
 //! Results over time: what two records say about each other ([`compare`]), the store they are kept in ([`store`]), and
-//! the rules a merge is judged by ([`gate`]).
+//! the rules a merge is judged by ([`gate`]), and what a machine says about equal things ([`null`]).
 //!
 //! Nothing here prints or measures: values and files in, values and files out.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod compare;
+pub mod error;
 pub mod gate;
+pub mod null;
 pub mod store;
+
+pub use error::HistoryError;

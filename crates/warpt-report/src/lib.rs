@@ -4,11 +4,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod ab;
 pub mod compare;
 pub mod formats;
+pub mod gate;
 mod html;
 pub mod inventory;
 pub mod listing;
+pub mod null;
 pub mod number;
 pub mod report;
 pub mod result;

@@ -12,6 +12,7 @@
 //! | [`stopping`] | are there enough samples? |
 //! | [`rank`] | Wilcoxon signed-rank, Mann-Whitney U, sign-flip permutation |
 //! | [`paired`] | is B faster than A? The only place in the product that may say so |
+//! | [`change_points`] | where did a history change? |
 //! | [`interval`], [`autocorrelation`], [`distribution`], [`random`] | what the above stand on |
 //!
 //! # Assumptions, in one place
@@ -30,6 +31,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod autocorrelation;
+pub mod change_points;
 pub mod distribution;
 pub mod interval;
 mod nullable;
@@ -42,6 +44,7 @@ pub mod stopping;
 pub mod summary;
 pub mod warning;
 
+pub use change_points::{ChangeKind, ChangePoint, ChangePointConfig};
 pub use order::{mad, median, quantile};
 pub use steady::{Phase, SteadyConfig, SteadyState};
 pub use stopping::Stopping;

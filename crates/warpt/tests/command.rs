@@ -11,6 +11,7 @@ fn warpt(directory: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(directory)
         .env_remove("NO_COLOR")
+        .env("WARPT_HISTORY", "false")
         .output()
         .unwrap()
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use warpt_bench::BenchError;
 use warpt_bench::paired::Subject;
 
-/// Samples the inner subject for a while; the mean of costs per unit of work is the total time over the total work as
-/// long as the samples hold equal work.
+/// Samples the inner subject for a while. The samples last equally long (each counts for a fixed time), so that the mean
+/// of their rates is the total work over the total time, which is what the other program reports.
 pub(super) struct Averaged<'a> {
     inner: &'a mut dyn Subject,
     duration: Duration,
@@ -30,12 +30,12 @@ impl Subject for Averaged<'_> {
 
     fn sample(&mut self) -> Result<f64, BenchError> {
         let start = Instant::now();
-        let (mut sum, mut count) = (0.0, 0.0);
+        let (mut rates, mut count) = (0.0, 0.0);
         loop {
-            sum += self.inner.sample()?;
+            rates += 1.0 / self.inner.sample()?;
             count += 1.0;
             if start.elapsed() >= self.duration {
-                return Ok(sum / count);
+                return Ok(count / rates);
             }
         }
     }

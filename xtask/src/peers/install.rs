@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail, ensure};
 
 /// Where peers are kept and how they are found.
-pub(super) struct Tools {
-    pub(super) cache: PathBuf,
+pub(crate) struct Tools {
+    pub(crate) cache: PathBuf,
 }
 
 /// Our C peers, compiled.
@@ -35,7 +35,7 @@ const SOURCES: [(&str, &str); 6] = [
 
 impl Tools {
     /// Finds the cache.
-    pub(super) fn new() -> anyhow::Result<Self> {
+    pub(crate) fn new() -> anyhow::Result<Self> {
         let variable = |name: &str| {
             std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
         };
@@ -49,7 +49,7 @@ impl Tools {
     }
 
     /// A program, installed from a Debian package if it is not there.
-    pub(super) fn program(&self, name: &str, package: &str) -> anyhow::Result<PathBuf> {
+    pub(crate) fn program(&self, name: &str, package: &str) -> anyhow::Result<PathBuf> {
         if let Some(path) = find_program(name) {
             return Ok(path);
         }
@@ -86,23 +86,51 @@ impl Tools {
         if let Some(found) = library() {
             return Ok(found);
         }
+        self.python(&environment, "mkl")?;
+        library().context("PyPI's mkl brings no libmkl_rt.so")
+    }
+
+    /// The Python of an environment with a package from PyPI in it, made at `environment`.
+    pub(crate) fn python(&self, environment: &Path, package: &str) -> anyhow::Result<PathBuf> {
         let python = self.program("python3", "python3")?;
-        eprintln!("  installing mkl from PyPI");
-        let create = || run(Command::new(&python).args(["-m", "venv"]).arg(&environment));
+        eprintln!("  installing {package} from PyPI");
+        let create = || run(Command::new(&python).args(["-m", "venv"]).arg(environment));
         if create().is_err() {
             apt_install("python3-venv")?;
             create()?;
         }
-        let pip = environment.join("bin").join("python");
-        run(Command::new(pip).args([
+        let python = environment.join("bin").join("python");
+        run(Command::new(&python).args([
             "-m",
             "pip",
             "install",
             "--quiet",
             "--disable-pip-version-check",
-            "mkl",
+            package,
         ]))?;
-        library().context("PyPI's mkl brings no libmkl_rt.so")
+        Ok(python)
+    }
+
+    /// A Python with a package from PyPI in an environment of its own; `module` shows that it is there.
+    pub(crate) fn python_with(&self, package: &str, module: &str) -> anyhow::Result<PathBuf> {
+        let environment = self.cache.join(format!("{package}-venv"));
+        let python = environment.join("bin").join("python");
+        let import = format!("import {module}");
+        let works = || run(Command::new(&python).args(["-c", &import])).map(|_| ());
+        if python.exists() && works().is_ok() {
+            return Ok(python);
+        }
+        let system = self.program("python3", "python3")?;
+        eprintln!("  installing {package} from PyPI");
+        let create = || run(Command::new(&system).args(["-m", "venv"]).arg(&environment));
+        if create().is_err() {
+            apt_install("python3-venv")?;
+            create()?;
+        }
+        let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        run(Command::new(&python).args(quiet).arg(package))?;
+        works().with_context(|| format!("PyPI's {package} brings no {module}"))?;
+        Ok(python)
     }
 
     /// Compiles our C sources for this machine.
@@ -137,7 +165,7 @@ fn find_program(name: &str) -> Option<PathBuf> {
     places.map(|place| place.join(name)).find(|candidate| candidate.is_file())
 }
 
-fn apt_install(package: &str) -> anyhow::Result<()> {
+pub(crate) fn apt_install(package: &str) -> anyhow::Result<()> {
     ensure!(
         find_program("apt-get").is_some(),
         "package {package} is missing and this is not a Debian system (no apt-get)"
@@ -174,7 +202,7 @@ fn is_root() -> bool {
 }
 
 /// Runs a command to its end; a failure carries the last lines it said.
-pub(super) fn run(command: &mut Command) -> anyhow::Result<String> {
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output =
         command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;

@@ -4,7 +4,7 @@
 mod averaged;
 mod fio;
 mod hpcc;
-mod install;
+pub(crate) mod install;
 mod iperf;
 mod namespaces;
 pub(crate) mod ours;

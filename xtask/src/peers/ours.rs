@@ -62,6 +62,7 @@ impl Ours {
             "run",
             "--json",
             "--no-export",
+            "--no-history",
             "--benchmark",
             wanted.benchmark,
         ]);

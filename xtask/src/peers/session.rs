@@ -79,11 +79,11 @@ impl Session {
         self.shortened(config)
     }
 
-    /// The plan for samples of seconds.
-    pub(super) fn pairs(&self) -> PairedConfig {
+    /// The plan for samples of seconds, so many pairs after each restart.
+    pub(super) fn pairs(&self, pairs: usize) -> PairedConfig {
         let config = PairedConfig {
             restarts: 8,
-            blocks_per_restart: 2,
+            blocks_per_restart: pairs,
             effect_floor: 0.10,
             seed: self.seed(),
             ..PairedConfig::long()

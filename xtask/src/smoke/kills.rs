@@ -50,6 +50,7 @@ pub(super) fn kills(count: u32, seed: u64) -> Result<Verdict> {
 fn one(warpt: &Path, record: &Path, delay: Duration) -> Result<usize> {
     let mut command = Command::new(warpt);
     command.args(["benchmark", "run", "--duration", "0.05", "--export-file"]).arg(record);
+    command.env("WARPT_HISTORY", "false");
     for benchmark in BENCHMARKS {
         command.args(["--benchmark", benchmark]);
     }

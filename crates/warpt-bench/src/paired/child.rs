@@ -3,14 +3,14 @@
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::context::Cancel;
 use crate::error::BenchError;
@@ -24,6 +24,19 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a child may take to end by itself once asked.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// What becomes of a program's standard output and standard error. Whatever it is, the end of the error output is kept for
+/// the message of a failure, unless the output is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ChildOutput {
+    /// Standard output is read by us.
+    #[default]
+    Captured,
+    /// Standard output goes nowhere, and standard input is empty.
+    Discarded,
+    /// Both go to our standard error, so that results on our standard output stay apart; standard input is empty.
+    Shown,
+}
+
 /// How to start a program.
 #[derive(Debug, Clone, Default)]
 pub struct Launch {
@@ -33,6 +46,8 @@ pub struct Launch {
     pub environment: Vec<(OsString, OsString)>,
     /// Where it runs; here when absent.
     pub directory: Option<PathBuf>,
+    /// What becomes of its output.
+    pub output: ChildOutput,
 }
 
 impl Launch {
@@ -52,6 +67,13 @@ impl Launch {
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
+        self
+    }
+
+    /// The same with another fate of its output.
+    #[must_use]
+    pub fn output(mut self, output: ChildOutput) -> Self {
+        self.output = output;
         self
     }
 
@@ -85,10 +107,18 @@ impl Leashed {
         command
             .args(rest)
             .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
             .process_group(0);
+        match launch.output {
+            ChildOutput::Captured => {
+                command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
+            }
+            ChildOutput::Discarded => {
+                command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped())
+            }
+            ChildOutput::Shown => {
+                command.stdin(Stdio::null()).stdout(std::io::stderr()).stderr(Stdio::inherit())
+            }
+        };
         if let Some(directory) = &launch.directory {
             command.current_dir(directory);
         }
@@ -148,9 +178,24 @@ impl Leashed {
     /// Everything the child writes until it ends, and how it ended.
     pub(super) fn finish(&mut self, limit: Duration) -> Result<(String, ExitStatus), BenchError> {
         let deadline = Instant::now() + limit;
-        while self.output.is_some() || self.errors.is_some() {
+        // The process itself is watched too: the end of its time is its own, not that of the last grandchild to hold its
+        // error output. Captured output is read to its end.
+        let handle = Pid::from_raw(i32::try_from(self.child.id()).unwrap_or(0))
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        loop {
+            match &handle {
+                Some(handle) if self.wait(deadline, limit, Some(handle.as_fd()))? => break,
+                Some(_) => {}
+                None if self.output.is_some() || self.errors.is_some() => {
+                    self.wait(deadline, limit, None)?;
+                }
+                None => break,
+            }
+        }
+        while self.output.is_some() {
             self.pump(deadline, limit)?;
         }
+        self.take_all();
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
@@ -207,17 +252,39 @@ impl Leashed {
 
     /// Waits for output, at most until the next look at the cancel flag, and takes what is there.
     fn pump(&mut self, deadline: Instant, limit: Duration) -> Result<(), BenchError> {
+        self.wait(deadline, limit, None).map(|_| ())
+    }
+
+    /// Waits for output or for the end of the process, at most until the next look at the cancel flag, and takes what
+    /// is there; true when the process ended.
+    fn wait(
+        &mut self,
+        deadline: Instant,
+        limit: Duration,
+        process: Option<BorrowedFd<'_>>,
+    ) -> Result<bool, BenchError> {
         self.check(deadline, limit)?;
         let wait = deadline.saturating_duration_since(Instant::now()).min(CANCEL_INTERVAL);
         let timeout = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().max(1).into() };
-        let mut pipes: Vec<PollFd<'_>> = Vec::with_capacity(2);
+        let mut pipes: Vec<PollFd<'_>> = Vec::with_capacity(3);
+        pipes.extend(process.map(|process| PollFd::from_borrowed_fd(process, PollFlags::IN)));
         pipes.extend(self.output.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         pipes.extend(self.errors.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         match poll(&mut pipes, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(self.error(&format!("waiting for its output: {error}"))),
         }
+        let ended = process.is_some() && pipes.first().is_some_and(|fd| !fd.revents().is_empty());
         drop(pipes);
+        self.take_all();
+        if self.received.len() > MAX_OUTPUT_BYTES {
+            return Err(self.error("wrote far more than an answer"));
+        }
+        Ok(ended)
+    }
+
+    /// Takes what the pipes hold.
+    fn take_all(&mut self) {
         if let Some(pipe) = &mut self.output
             && !take(pipe, &mut self.received)
         {
@@ -230,10 +297,6 @@ impl Leashed {
             let excess = self.error_tail.len().saturating_sub(MAX_ERROR_BYTES);
             self.error_tail.drain(..excess);
         }
-        if self.received.len() > MAX_OUTPUT_BYTES {
-            return Err(self.error("wrote far more than an answer"));
-        }
-        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, Write};
 
-use crate::benchmark::{Case, CaseError, MetricSource};
+use crate::benchmark::{Case, CaseError, MetricSource, MetricSpec};
 use crate::clock::Clock;
 use crate::error::BenchError;
 use crate::runner::calibrate;
@@ -12,16 +12,21 @@ use crate::sampler::{Overhead, Sampler};
 /// A request is one word; anything longer is not from a driver.
 const MAX_REQUEST_BYTES: u64 = 4096;
 
-/// Serves samples of the case's first metric until the input ends. The cost of a sample is the metric's value where
+/// Serves samples of one metric of the case, its first unless named, until the input ends. The cost of a sample is the metric's value where
 /// lower is better, and `1e9 / value` where higher is better: nanoseconds per unit of work, whatever the batch.
 /// The batch is calibrated once, before `ready`.
 pub fn serve_case(
     case: &mut dyn Case,
+    metric: Option<&str>,
     clock: &dyn Clock,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
 ) -> Result<(), BenchError> {
     let label = case.label();
+    let metric = match choose(case, metric) {
+        Ok(metric) => metric,
+        Err(message) => return answer(output, &label, &format!("error {message}")),
+    };
     let overhead = Overhead::measure(clock);
     let prepared = case.enter().and_then(|()| calibrate(case, clock, overhead));
     let iterations = match prepared {
@@ -40,7 +45,7 @@ pub fn serve_case(
             Err(error) => return Err(fail(&label, &error.to_string())),
         }
         let reply = match line.trim() {
-            "sample" => match cost(case, clock, overhead, iterations) {
+            "sample" => match cost(case, metric, clock, overhead, iterations) {
                 Ok(cost) => format!("{cost:.9e}"),
                 Err(error) => format!("error {}", one_line(&error.to_string())),
             },
@@ -58,8 +63,21 @@ pub fn serve_case(
     }
 }
 
+/// The place of the wanted metric, by name or by name and tags.
+fn choose(case: &dyn Case, wanted: Option<&str>) -> Result<usize, String> {
+    let Some(wanted) = wanted else { return Ok(0) };
+    let names: Vec<String> = case.metrics().iter().map(MetricSpec::label).collect();
+    let fits = |name: &&String| **name == wanted || name.split(' ').next() == Some(wanted);
+    match names.iter().filter(fits).count() {
+        1 => Ok(names.iter().position(|name| fits(&name)).unwrap_or(0)),
+        0 => Err(format!("no metric {wanted:?}; the metrics are: {}", names.join("; "))),
+        _ => Err(format!("several metrics are called {wanted:?}: {}", names.join("; "))),
+    }
+}
+
 fn cost(
     case: &mut dyn Case,
+    metric: usize,
     clock: &dyn Clock,
     overhead: Overhead,
     iterations: u64,
@@ -67,7 +85,8 @@ fn cost(
     let mut sampler = Sampler::new(clock, overhead, iterations);
     case.iterate(&mut sampler)?;
     let metrics = case.metrics();
-    let metric = metrics.first().ok_or_else(|| CaseError::Failed("no metric declared".into()))?;
+    let metric =
+        metrics.get(metric).ok_or_else(|| CaseError::Failed("no metric declared".into()))?;
     let cost = match metric.source {
         MetricSource::Rate { amount } => sampler.iteration_ns().map(|ns| ns / amount),
         MetricSource::Time { scale } => sampler.iteration_ns().map(|ns| ns * 1e-9 * scale),
@@ -101,7 +120,6 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::benchmark::MetricSpec;
     use crate::record::Check;
 
     #[derive(Clone, Default)]
@@ -149,7 +167,7 @@ mod tests {
         let clock = FakeClock::default();
         let mut case = Fake { metric, clock: clock.clone(), right, enters };
         let mut output = Vec::new();
-        serve_case(&mut case, &clock, &mut requests.as_bytes(), &mut output).unwrap();
+        serve_case(&mut case, None, &clock, &mut requests.as_bytes(), &mut output).unwrap();
         String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
     }
 
@@ -166,6 +184,16 @@ mod tests {
         assert_eq!(conversation(observed, true, true, "sample\n"), ["ready", "2.500000000e8"]);
         let absent = MetricSpec::observed("nothing", "1/s", true);
         assert!(conversation(absent, true, true, "sample\n")[1].starts_with("error "));
+    }
+
+    #[test]
+    fn a_metric_is_chosen_by_its_name() {
+        let metric = MetricSpec::rate("bandwidth", "GB/s", 4.0).tag("threads", 2);
+        let case = Fake { metric, clock: FakeClock::default(), right: true, enters: true };
+        assert_eq!(choose(&case, None), Ok(0));
+        assert_eq!(choose(&case, Some("bandwidth")), Ok(0));
+        assert_eq!(choose(&case, Some("bandwidth threads=2")), Ok(0));
+        assert!(choose(&case, Some("latency")).unwrap_err().contains("bandwidth threads=2"));
     }
 
     #[test]

@@ -113,7 +113,10 @@ impl Runner<'_> {
         let mut environment_error = false;
         match item.benchmark.prepare(&context) {
             Err(Unready::Skipped(reason)) => end(&mut result, Outcome::Skipped, Some(reason)),
-            Err(Unready::Failed(reason)) => end(&mut result, Outcome::Failed, Some(reason)),
+            Err(Unready::Failed(reason)) => {
+                environment_error = true;
+                end(&mut result, Outcome::Failed, Some(reason));
+            }
             Ok(cases) => match self.run_cases(cases, request, &context, &mut result) {
                 Ok(()) => {
                     item.benchmark.conclude(&context, &mut result.metrics);

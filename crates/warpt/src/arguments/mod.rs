@@ -1,6 +1,10 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
+mod ab;
 pub mod compare;
+pub mod gate;
+pub mod history;
+mod null;
 pub mod report;
 
 use std::path::PathBuf;
@@ -8,6 +12,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use warpt_bench::BenchmarkComponent;
 
+pub use self::ab::AbArguments;
+pub use self::null::NullArguments;
 use crate::export::ExportArguments;
 use crate::output::Color;
 
@@ -36,6 +42,12 @@ pub enum Command {
     List(ListArguments),
     /// List, describe and run benchmarks
     Benchmark(BenchmarkArguments),
+    /// Compare two commands, binaries or parameter sets: better, worse, same or inconclusive
+    Ab(Box<AbArguments>),
+    /// List, query and look after the results of earlier runs
+    History(history::HistoryArguments),
+    /// Judge a change by the rules of a repository; measures again before it accuses
+    Gate(Box<gate::GateArguments>),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Turn records into a page, a comment, a spreadsheet or another tool's format
@@ -82,6 +94,8 @@ pub enum BenchmarkCommand {
     Describe(DescribeArguments),
     /// Run benchmarks and keep a record
     Run(Box<RunArguments>),
+    /// Compare benchmarks with themselves: this machine's false alarms and noise floor
+    Null(NullArguments),
     /// Compare two records: what changed, by how much, and what could explain it
     Compare(compare::CompareArguments),
     /// Answer network benchmarks of another machine
@@ -182,6 +196,9 @@ pub struct RunArguments {
     /// Write no record
     #[arg(long, conflicts_with_all = ["export", "export_file"])]
     pub no_export: bool,
+    /// Do not add the run to the history
+    #[arg(long)]
+    pub no_history: bool,
     /// What to watch meanwhile
     #[command(flatten)]
     pub monitor: MonitorOptions,
@@ -221,6 +238,9 @@ pub struct ServeSamplesArguments {
     /// The case, by its label; without it the cases are listed
     #[arg(long)]
     pub case: Option<String>,
+    /// The metric, by name or by name and tags; the case's first without it
+    #[arg(long)]
+    pub metric: Option<String>,
     /// Parameters, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = key_value)]
     pub params: Vec<(String, String)>,

@@ -1,8 +1,11 @@
 //! One module per command: each turns its arguments into one call and renders the answer.
 
+pub mod ab;
 pub mod benchmark;
 pub mod config;
 pub mod documentation;
+pub mod gate;
+pub mod history;
 pub mod list;
 pub mod monitor;
 pub mod report;

@@ -39,10 +39,11 @@ pub fn run(arguments: &ReportArguments, output: &mut Output) -> Result<Exit> {
         report.comparison = Some(comparison);
     }
     let text = (format.render)(&report);
+    let text = text.trim_end_matches('\n');
     match target(arguments, format, &report) {
-        None => output.text(&text)?,
+        None => output.line(text)?,
         Some(path) => {
-            write_atomically(&path, text.trim_end_matches('\n').as_bytes())?;
+            write_atomically(&path, text.as_bytes())?;
             output.note(&format!("report: {} ({})", path.display(), bytes(text.len() as u64)));
         }
     }

@@ -54,17 +54,20 @@ impl Ring {
         let (mut wrong, mut failure) = (0, None);
         let mut finished: Vec<(usize, i32)> = Vec::with_capacity(self.slots.len());
         loop {
-            while !self.free.is_empty() && pace.issue() {
-                let Some(slot) = self.free.pop() else { break };
-                self.prepare(slot, batch)?;
-            }
-            if self.in_flight == 0 {
-                break;
-            }
-            match self.ring.submit_and_wait(1) {
-                Ok(_) => {}
-                Err(error) if is_passing(&error) => {}
-                Err(error) => return Err(error),
+            // Each request goes to the device as soon as there is room for it: kept back for a batch, it would only
+            // leave the device waiting.
+            let room = !self.free.is_empty() && pace.issue();
+            let waited = match room.then(|| self.free.pop()).flatten() {
+                Some(slot) => {
+                    self.prepare(slot, batch)?;
+                    self.enter(0)
+                }
+                None if self.in_flight == 0 => break,
+                None => self.enter(1),
+            };
+            match waited {
+                Err(error) if !is_passing(&error) => return Err(error),
+                _ => {}
             }
             finished.extend(
                 self.ring.completion().map(|entry| (entry.user_data() as usize, entry.result())),
@@ -90,6 +93,14 @@ impl Ring {
             }
         }
         failure.map_or(Ok(pace.done(wrong)), Err)
+    }
+
+    /// Hands over what is prepared, waits for `wanted` completions and lets those that are there come in.
+    fn enter(&mut self, wanted: u32) -> io::Result<usize> {
+        const GET_EVENTS: u32 = 1;
+        let prepared = self.ring.submission().len() as u32;
+        // SAFETY: no argument is passed, and every entry handed over came from `prepare`, which says why it is sound.
+        unsafe { self.ring.submitter().enter::<libc::sigset_t>(prepared, wanted, GET_EVENTS, None) }
     }
 
     fn prepare(&mut self, index: usize, batch: &mut Batch<'_>) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod compare;
+mod null;
 mod run;
 mod serve;
 
@@ -23,6 +24,7 @@ pub fn run(
         BenchmarkCommand::List(list) => catalogue::list(&list, output),
         BenchmarkCommand::Describe(describe) => catalogue::describe(&describe, output),
         BenchmarkCommand::Run(run) => run::run(&run, config, output),
+        BenchmarkCommand::Null(null) => null::run(&null, output),
         BenchmarkCommand::Compare(arguments) => compare::run(&arguments, output),
         BenchmarkCommand::ServeNet(serve) => serve::network(&serve, output),
         BenchmarkCommand::ServeSamples(serve) => serve::samples(&serve, output),

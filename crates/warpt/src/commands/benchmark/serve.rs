@@ -59,6 +59,7 @@ pub(super) fn samples(arguments: &ServeSamplesArguments, output: &mut Output) ->
     })?;
     serve_case(
         case.as_mut(),
+        arguments.metric.as_deref(),
         &clock,
         &mut BufReader::new(std::io::stdin()),
         &mut BufWriter::new(std::io::stdout()),

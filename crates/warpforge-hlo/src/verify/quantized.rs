@@ -1,0 +1,28 @@
+//! Between real numbers and the integers that stand for them.
+
+use super::rule::{Rule, Sees, same_shape, with_dtype};
+use crate::types::ElementType;
+
+pub(super) fn quantize(sees: &Sees<'_>) -> Rule {
+    let [operand] = sees.operands()?;
+    let result = sees.result()?;
+    let ElementType::Quantized(quantized) = &result.element else {
+        return Err(format!("the result must be quantized, found {result}"));
+    };
+    let from = match &operand.element {
+        ElementType::Plain(dtype) => *dtype,
+        ElementType::Quantized(other) => other.expressed,
+    };
+    if from != quantized.expressed || !same_shape(operand, result) {
+        return Err(format!("{operand} cannot become {result}"));
+    }
+    Ok(())
+}
+
+pub(super) fn dequantize(sees: &Sees<'_>) -> Rule {
+    let [operand] = sees.operands()?;
+    let ElementType::Quantized(quantized) = &operand.element else {
+        return Err(format!("the operand must be quantized, found {operand}"));
+    };
+    sees.results_are(&[with_dtype(operand, quantized.expressed)])
+}

@@ -1,0 +1,224 @@
+//! What rules are made of: an op's operands and results, and the comparisons that sizes which are not known agree with.
+
+use warpforge_tensor::DType;
+
+use crate::ir::{Function, Op, Program, Region};
+use crate::types::{Dimension, ElementType, TensorType, Type};
+
+pub(super) type Rule<T = ()> = Result<T, String>;
+
+/// One op and what surrounds it.
+pub(super) struct Sees<'a> {
+    pub(super) program: &'a Program,
+    pub(super) function: &'a Function,
+    pub(super) op: &'a Op,
+}
+
+impl<'a> Sees<'a> {
+    pub(super) fn operand_types(&self) -> Vec<&'a Type> {
+        self.op.operands.iter().map(|id| self.function.ty(*id)).collect()
+    }
+
+    pub(super) fn result_types(&self) -> Vec<&'a Type> {
+        self.op.results.iter().map(|id| self.function.ty(*id)).collect()
+    }
+
+    /// The operands as tensors.
+    pub(super) fn tensors(&self) -> Rule<Vec<&'a TensorType>> {
+        let tensor = |(index, ty): (usize, &'a Type)| {
+            ty.tensor().ok_or_else(|| format!("operand {} must be a tensor, found {ty}", index + 1))
+        };
+        self.operand_types().into_iter().enumerate().map(tensor).collect()
+    }
+
+    /// Exactly `N` operands, all tensors.
+    pub(super) fn operands<const N: usize>(&self) -> Rule<[&'a TensorType; N]> {
+        let tensors = self.tensors()?;
+        let found = tensors.len();
+        tensors.try_into().map_err(|_| format!("expected {N} operand{}, found {found}", plural(N)))
+    }
+
+    /// The only result, a tensor.
+    pub(super) fn result(&self) -> Rule<&'a TensorType> {
+        match self.result_types().as_slice() {
+            [Type::Tensor(tensor)] => Ok(tensor),
+            [other] => Err(format!("the result must be a tensor, found {other}")),
+            other => Err(format!("expected 1 result, found {}", other.len())),
+        }
+    }
+
+    /// The results as tensors.
+    pub(super) fn result_tensors(&self) -> Rule<Vec<&'a TensorType>> {
+        self.result_types()
+            .into_iter()
+            .map(|ty| ty.tensor().ok_or_else(|| format!("a result must be a tensor, found {ty}")))
+            .collect()
+    }
+
+    /// The only result must be this.
+    pub(super) fn result_is(&self, expected: &TensorType) -> Rule {
+        self.results_are(std::slice::from_ref(expected))
+    }
+
+    /// The results must be these.
+    pub(super) fn results_are(&self, expected: &[TensorType]) -> Rule {
+        let found = self.result_types();
+        if found.len() != expected.len() {
+            return Err(format!(
+                "expected {} result{}, found {}",
+                expected.len(),
+                plural(expected.len()),
+                found.len()
+            ));
+        }
+        for (found, expected) in found.into_iter().zip(expected) {
+            let fits = found.tensor().is_some_and(|found| same_tensor(found, expected));
+            if !fits {
+                return Err(format!("the result must be a {expected}, found {found}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The only region.
+    pub(super) fn region(&self) -> Rule<&'a Region> {
+        match self.op.regions.as_slice() {
+            [region] => Ok(region),
+            other => Err(format!("expected 1 region, found {}", other.len())),
+        }
+    }
+
+    pub(super) fn no_region(&self) -> Rule {
+        if self.op.regions.is_empty() { Ok(()) } else { Err("expected no region".into()) }
+    }
+
+    /// A region's arguments and what it returns must be tensors of these types.
+    pub(super) fn region_is(
+        &self,
+        region: &Region,
+        arguments: &[TensorType],
+        results: &[TensorType],
+    ) -> Rule {
+        let types = |ids: &[crate::ir::ValueId]| -> Vec<&Type> {
+            ids.iter().map(|id| self.function.ty(*id)).collect()
+        };
+        check_list("argument", &types(&region.arguments), arguments)?;
+        let returned = region.terminator().map_or(&[][..], |op| op.operands.as_slice());
+        check_list("returned value", &types(returned), results)
+    }
+}
+
+fn check_list(what: &str, found: &[&Type], expected: &[TensorType]) -> Rule {
+    if found.len() != expected.len() {
+        return Err(format!(
+            "its region must have {} {what}{}, found {}",
+            expected.len(),
+            plural(expected.len()),
+            found.len()
+        ));
+    }
+    for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+        if !found.tensor().is_some_and(|found| same_tensor(found, expected)) {
+            return Err(format!(
+                "{what} {} of its region must be a {expected}, found {found}",
+                index + 1
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// Whether two sizes can be the same.
+pub(super) fn same_size(a: Dimension, b: Dimension) -> bool {
+    match (a, b) {
+        (Dimension::Static(a), Dimension::Static(b)) => a == b,
+        _ => true,
+    }
+}
+
+pub(super) fn same_shape(a: &TensorType, b: &TensorType) -> bool {
+    a.rank() == b.rank() && a.dimensions.iter().zip(&b.dimensions).all(|(a, b)| same_size(*a, *b))
+}
+
+pub(super) fn same_tensor(a: &TensorType, b: &TensorType) -> bool {
+    same_shape(a, b) && a.element == b.element
+}
+
+pub(super) fn same_type(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Tensor(a), Type::Tensor(b)) => same_tensor(a, b),
+        (Type::Tuple(a), Type::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_type(a, b))
+        }
+        _ => a == b,
+    }
+}
+
+/// A tensor of the same shape with other elements.
+pub(super) fn with_element(tensor: &TensorType, element: ElementType) -> TensorType {
+    TensorType { dimensions: tensor.dimensions.clone(), element, bounds: tensor.bounds.clone() }
+}
+
+pub(super) fn with_dtype(tensor: &TensorType, dtype: DType) -> TensorType {
+    with_element(tensor, ElementType::Plain(dtype))
+}
+
+/// A tensor of these sizes with the elements of another.
+pub(super) fn with_dimensions(like: &TensorType, dimensions: Vec<Dimension>) -> TensorType {
+    TensorType { dimensions, element: like.element.clone(), bounds: None }
+}
+
+pub(super) fn scalar_of(tensor: &TensorType) -> TensorType {
+    with_dimensions(tensor, Vec::new())
+}
+
+/// A dimension of a tensor of this rank.
+pub(super) fn axis(name: &str, value: i64, rank: usize) -> Rule<usize> {
+    usize::try_from(value).ok().filter(|axis| *axis < rank).ok_or_else(|| {
+        format!("{name} must be a dimension from 0 to {}, found {value}", rank.saturating_sub(1))
+    })
+}
+
+/// Different dimensions of a tensor of this rank.
+pub(super) fn axes(name: &str, values: &[i64], rank: usize) -> Rule<Vec<usize>> {
+    let found: Vec<usize> =
+        values.iter().map(|value| axis(name, *value, rank)).collect::<Rule<_>>()?;
+    let mut seen = vec![false; rank];
+    for axis in &found {
+        if std::mem::replace(&mut seen[*axis], true) {
+            return Err(format!("{name} must not repeat a dimension, found {values:?}"));
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn increasing(name: &str, values: &[i64]) -> Rule {
+    if values.windows(2).all(|pair| pair[0] < pair[1]) {
+        return Ok(());
+    }
+    Err(format!("{name} must be in increasing order, found {values:?}"))
+}
+
+pub(super) fn length(name: &str, found: usize, expected: usize) -> Rule {
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} must have {expected} entr{}, found {found}",
+        if expected == 1 { "y" } else { "ies" }
+    ))
+}
+
+/// The plain element type.
+pub(super) fn plain(tensor: &TensorType) -> Rule<DType> {
+    tensor.dtype().ok_or_else(|| format!("quantized elements are not taken, found {tensor}"))
+}
+
+/// A scalar or a vector of integers, as dynamic ops take their sizes.
+pub(super) fn is_index(tensor: &TensorType) -> bool {
+    tensor.dtype().is_some_and(DType::is_integer)
+}
