@@ -12,7 +12,6 @@ fuzz_target!(|input: &[u8]| {
         0 => {
             let frames = decode_all(bytes);
             let written: Vec<u8> = frames.runs.iter().flat_map(encode).collect();
-            assert!(written.len() as u64 + frames.lost_bytes >= bytes.len() as u64 || !frames.runs.is_empty());
             assert_eq!(decode_all(&written).runs, frames.runs);
         }
         // Checksums cannot be guessed: the payload alone.

@@ -34,8 +34,8 @@ impl Fleet {
                     number / 4
                 ),
                 params: "duration=5;threads=2".into(),
-                unit: if number % 2 == 0 { "GB/s" } else { "ns" }.into(),
-                higher_is_better: number % 2 == 0,
+                unit: if number.is_multiple_of(2) { "GB/s" } else { "ns" }.into(),
+                higher_is_better: number.is_multiple_of(2),
             })
         };
         Self {

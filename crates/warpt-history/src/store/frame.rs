@@ -341,8 +341,7 @@ mod tests {
 
         #[test]
         fn damage_is_noticed(place in 0_usize..10_000, bit in 0_u8..8) {
-            let bytes = encode(&run("run", "machine", 5, 4));
-            let mut damaged = bytes.clone();
+            let mut damaged = encode(&run("run", "machine", 5, 4));
             let place = place % damaged.len();
             damaged[place] ^= 1 << bit;
             prop_assert!(decode_all(&damaged).runs.is_empty());

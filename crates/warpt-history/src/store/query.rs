@@ -122,7 +122,7 @@ impl Snapshot {
                 && !journal.contains(&day)
                 && rollup::is_current(&self.index, day)
         };
-        for part in self.index.parts(Table::FleetDays, days_wanted.clone()) {
+        for part in self.index.parts(Table::FleetDays, days_wanted) {
             if usable(part.day) {
                 let file = TableFile::open(&self.index.path(&self.layout, part), FLEET_DAYS)?;
                 read_fleet(&file, part.day, selection, &mut days)?;

@@ -14,7 +14,7 @@ pub(crate) fn run(id: &str, machine: &str, time_us: i64, metrics: u32) -> RunRow
         standing: Standing::ALL[number as usize % 3],
         samples: 10 + number,
         value: 100.0 + f64::from(number),
-        minimum: (number % 2 == 0).then_some(90.0),
+        minimum: number.is_multiple_of(2).then_some(90.0),
         low: Some(99.0 + f64::from(number)),
         high: Some(101.0 + f64::from(number)),
         mad: None,
