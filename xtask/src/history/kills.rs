@@ -27,7 +27,7 @@ pub(super) fn kill(directory: &Path, count: u32, seed: u64) -> anyhow::Result<Ve
         if cancel.is_cancelled() {
             bail!("interrupted after {number} kills");
         }
-        if number % KILLS_PER_STORE == 0 {
+        if number.is_multiple_of(KILLS_PER_STORE) {
             let _ = std::fs::remove_dir_all(&place);
             place = directory.join(number.to_string());
             acknowledged += named.len();

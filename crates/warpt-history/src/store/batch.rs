@@ -59,6 +59,8 @@ pub(crate) struct Batch {
     places: HashMap<Arc<SeriesKey>, u32>,
     /// By the address of a key: the same key is mostly the same allocation.
     shortcuts: HashMap<usize, (Arc<SeriesKey>, u32)>,
+    /// The key last met at each place of a run.
+    guesses: Vec<u32>,
 }
 
 impl Batch {
@@ -66,8 +68,8 @@ impl Batch {
     pub(crate) fn push(&mut self, run: RunRows) {
         let number = self.runs.len() as u32;
         self.starts.push(self.rows.len());
-        for row in run.rows {
-            let key = self.key(&row.key);
+        for (place, row) in run.rows.into_iter().enumerate() {
+            let key = self.key(&row.key, place);
             let standing = Standing::ALL.iter().position(|standing| *standing == row.standing);
             self.rows.push(Packed {
                 run: number,
@@ -81,7 +83,23 @@ impl Batch {
         self.runs.push(run.summary);
     }
 
-    fn key(&mut self, key: &Arc<SeriesKey>) -> u32 {
+    /// The number of a key. Runs mostly have the same keys in the same places, so the run before is asked first.
+    fn key(&mut self, key: &Arc<SeriesKey>, place: usize) -> u32 {
+        let guess = self.guesses.get(place).copied();
+        if let Some(guess) = guess
+            && Arc::ptr_eq(&self.keys[guess as usize], key)
+        {
+            return guess;
+        }
+        let number = self.look_up(key);
+        match self.guesses.get_mut(place) {
+            Some(guess) => *guess = number,
+            None => self.guesses.push(number),
+        }
+        number
+    }
+
+    fn look_up(&mut self, key: &Arc<SeriesKey>) -> u32 {
         let address = Arc::as_ptr(key) as usize;
         if let Some((_, place)) = self.shortcuts.get(&address) {
             return *place;
@@ -127,10 +145,10 @@ impl Batch {
                 rows += self.rows_of(order[to]).len();
                 to += 1;
             }
-            files.push(FileRows { batch: self, order: self.sorted(&order[from..to], &rank, rows) });
+            files.push(FileRows { batch: self, rows: self.sorted(&order[from..to], &rank, rows) });
             from = to;
         }
-        files.retain(|file| !file.order.is_empty());
+        files.retain(|file| !file.rows.is_empty());
         files
     }
 
@@ -146,7 +164,7 @@ impl Batch {
     }
 
     /// Counts how often each key occurs, then puts every row in its place: linear in the rows.
-    fn sorted(&self, runs: &[u32], rank: &[usize], rows: usize) -> Vec<u32> {
+    fn sorted(&self, runs: &[u32], rank: &[usize], rows: usize) -> Vec<Packed> {
         let mut places = vec![0_usize; rank.len() + 1];
         for run in runs {
             for row in &self.rows[self.rows_of(*run)] {
@@ -156,28 +174,30 @@ impl Batch {
         for place in 1..places.len() {
             places[place] += places[place - 1];
         }
-        let mut order = vec![0_u32; rows];
+        let nothing =
+            Packed { run: 0, key: 0, samples: 0, standing: 0, value: 0.0, spread: [0.0; 4] };
+        let mut sorted = vec![nothing; rows];
         for run in runs {
-            for number in self.rows_of(*run) {
-                let place = &mut places[rank[self.rows[number].key as usize]];
-                order[*place] = number as u32;
+            for row in &self.rows[self.rows_of(*run)] {
+                let place = &mut places[rank[row.key as usize]];
+                sorted[*place] = *row;
                 *place += 1;
             }
         }
-        order
+        sorted
     }
 }
 
 /// The rows of one file, in order.
 pub(crate) struct FileRows<'a> {
     batch: &'a Batch,
-    order: Vec<u32>,
+    rows: Vec<Packed>,
 }
 
 impl FileRows<'_> {
     /// The first and the last machine.
     pub(crate) fn machines(&self) -> Option<(String, String)> {
-        let runs = self.order.iter().map(|row| self.batch.rows[*row as usize].run);
+        let runs = self.rows.iter().map(|row| row.run);
         let mut seen = vec![false; self.batch.runs.len()];
         runs.for_each(|run| seen[run as usize] = true);
         let machines = self.batch.runs.iter().zip(&seen).filter(|(_, seen)| **seen);
@@ -190,16 +210,20 @@ impl FileRows<'_> {
     pub(crate) fn groups(&self) -> impl Iterator<Item = Vec<Column>> {
         let mut run_codes = Codes::new(self.batch.runs.len());
         let mut key_codes = Codes::new(self.batch.keys.len());
-        self.order
+        self.rows
             .chunks(GROUP_ROWS)
             .map(move |group| self.columns(group, &mut run_codes, &mut key_codes))
     }
 
-    fn columns(&self, group: &[u32], run_codes: &mut Codes, key_codes: &mut Codes) -> Vec<Column> {
+    fn columns(
+        &self,
+        group: &[Packed],
+        run_codes: &mut Codes,
+        key_codes: &mut Codes,
+    ) -> Vec<Column> {
         let batch = self.batch;
-        let row = |number: &u32| &batch.rows[*number as usize];
-        let (local_runs, run) = run_codes.assign(group.iter().map(|number| row(number).run));
-        let (local_keys, key) = key_codes.assign(group.iter().map(|number| row(number).key));
+        let (local_runs, run) = run_codes.assign(group.iter().map(|row| row.run));
+        let (local_keys, key) = key_codes.assign(group.iter().map(|row| row.key));
         let runs: Vec<&RunSummary> =
             local_runs.iter().map(|run| &batch.runs[*run as usize]).collect();
         let keys: Vec<&SeriesKey> =
@@ -211,9 +235,8 @@ impl FileRows<'_> {
         let through = |codes: &[u32], of: &[u32]| -> Vec<u32> {
             codes.iter().map(|code| of[*code as usize]).collect()
         };
-        let spread = |place: usize| {
-            Column::MaybeNumber(group.iter().map(|number| row(number).spread[place]).collect())
-        };
+        let spread =
+            |place: usize| Column::MaybeNumber(group.iter().map(|row| row.spread[place]).collect());
         vec![
             Column::Time {
                 dictionary: runs.iter().map(|run| run.time_us).collect(),
@@ -230,15 +253,12 @@ impl FileRows<'_> {
             Column::Flag(key.iter().map(|key| keys[*key as usize].higher_is_better).collect()),
             Column::Text {
                 dictionary: Standing::ALL.map(|standing| standing.name().to_owned()).to_vec(),
-                codes: group.iter().map(|number| u32::from(row(number).standing)).collect(),
+                codes: group.iter().map(|row| u32::from(row.standing)).collect(),
             },
             Column::Count(
-                group
-                    .iter()
-                    .map(|number| i32::try_from(row(number).samples).unwrap_or(i32::MAX))
-                    .collect(),
+                group.iter().map(|row| i32::try_from(row.samples).unwrap_or(i32::MAX)).collect(),
             ),
-            Column::Number(group.iter().map(|number| row(number).value).collect()),
+            Column::Number(group.iter().map(|row| row.value).collect()),
             spread(0),
             spread(1),
             spread(2),

@@ -132,7 +132,7 @@ impl Store {
             if let Ok(run) = RunRows::of(&record)
                 && known.insert(run.summary.run.clone())
             {
-                journal::append(layout, &journal::frames(&[run]))?;
+                journal::append(layout, &journal::frames(&[run])?)?;
             }
         }
         self.compact_holding(&exclusive)?;

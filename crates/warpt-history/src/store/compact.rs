@@ -7,7 +7,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
 use rustix::fs::{FlockOperation, flock};
@@ -252,10 +252,27 @@ impl Known {
     }
 }
 
+/// A file of a table being written.
+pub(crate) struct PartWriter {
+    table: Table,
+    day: Date,
+    file: String,
+    path: PathBuf,
+    writer: TableWriter,
+}
+
+impl PartWriter {
+    /// Adds a row group.
+    pub(crate) fn write(&mut self, group: &[Column]) -> Result<()> {
+        self.writer.write(group)
+    }
+}
+
 /// Files that will take effect together.
 pub(crate) struct Change<'a> {
     layout: &'a Layout,
     generation: u64,
+    opened: usize,
     parts: Vec<Part>,
     /// Files that leave the index.
     removed: Vec<String>,
@@ -266,20 +283,13 @@ impl<'a> Change<'a> {
         let generation = index.generation + 1;
         let staging = layout.staging().join(generation.to_string());
         let _ = std::fs::remove_dir_all(&staging);
-        Ok(Self { layout, generation, parts: Vec::new(), removed: Vec::new() })
+        Ok(Self { layout, generation, opened: 0, parts: Vec::new(), removed: Vec::new() })
     }
 
-    /// A new file of a table.
-    pub(crate) fn write(
-        &mut self,
-        table: Table,
-        day: Date,
-        schema: Schema,
-        machines: Option<(String, String)>,
-        groups: impl Iterator<Item = Result<Vec<Column>>>,
-    ) -> Result<()> {
-        let number = self.parts.len();
-        let name = format!("{:08}-{number:04}.parquet", self.generation);
+    /// Begins a file of a table.
+    pub(crate) fn open(&mut self, table: Table, day: Date, schema: Schema) -> Result<PartWriter> {
+        let name = format!("{:08}-{:04}.parquet", self.generation, self.opened);
+        self.opened += 1;
         let file = format!("{}/day={day}/{name}", table.name());
         let path = self.layout.staging().join(self.generation.to_string()).join(&file);
         create_directory(path.parent().unwrap_or(self.layout.root()))?;
@@ -288,10 +298,17 @@ impl<'a> Change<'a> {
             ("warpt.format", FORMAT_VERSION.to_string()),
             ("warpt.generation", self.generation.to_string()),
         ];
-        let mut writer = TableWriter::create(&path, schema, Encoding::Compact, &notes)?;
-        for group in groups {
-            writer.write(&group?)?;
-        }
+        let writer = TableWriter::create(&path, schema, Encoding::Compact, &notes)?;
+        Ok(PartWriter { table, day, file, path, writer })
+    }
+
+    /// Ends a file, durably.
+    pub(crate) fn close(
+        &mut self,
+        part: PartWriter,
+        machines: Option<(String, String)>,
+    ) -> Result<()> {
+        let PartWriter { table, day, file, path, writer } = part;
         let (rows, bytes) = writer.finish()?;
         path.parent().into_iter().for_each(sync_directory);
         let generation = self.generation;
@@ -302,13 +319,20 @@ impl<'a> Change<'a> {
     /// The rows and runs of a day.
     fn add_day(&mut self, day: Date, batch: &Batch) -> Result<()> {
         for file in batch.files() {
-            self.write(Table::Rows, day, ROWS, file.machines(), file.groups().map(Ok))?;
+            let mut part = self.open(Table::Rows, day, ROWS)?;
+            for group in file.groups() {
+                part.write(&group)?;
+            }
+            self.close(part, file.machines())?;
         }
         let runs = batch.runs();
+        let mut part = self.open(Table::Runs, day, RUNS)?;
+        for runs in runs.chunks(batch::GROUP_ROWS) {
+            part.write(&runs_table::columns(runs))?;
+        }
         let machines = runs.first().zip(runs.last());
         let machines = machines.map(|(first, last)| (first.machine.clone(), last.machine.clone()));
-        let groups = runs.chunks(batch::GROUP_ROWS).map(|runs| Ok(runs_table::columns(runs)));
-        self.write(Table::Runs, day, RUNS, machines, groups)
+        self.close(part, machines)
     }
 
     /// A file leaves the index and is removed.

@@ -23,10 +23,31 @@ const HAS: [u8; 4] = [1, 2, 4, 8];
 /// The smallest row in bytes: three references, direction, standing, samples, presence and the value.
 const MIN_ROW_BYTES: usize = 15;
 
-/// A run as a frame.
-pub fn encode(run: &RunRows) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64 + run.rows.len() * 48);
+/// A run as a frame; none when it would be longer than a reader accepts.
+pub fn encode(run: &RunRows) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(64 + run.rows.len() * 96);
+    encode_into(run, &mut out).then_some(out)
+}
+
+/// Adds a run as a frame; false, and nothing added, when it would be longer than a reader accepts.
+pub(crate) fn encode_into(run: &RunRows, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
     out.extend_from_slice(&[0; HEADER_BYTES]);
+    put_payload(run, out);
+    let payload = &out[start + HEADER_BYTES..];
+    if payload.len() > MAX_PAYLOAD_BYTES {
+        out.truncate(start);
+        return false;
+    }
+    let (length, checksum) = (payload.len() as u32, checksum(payload));
+    let header = &mut out[start..start + HEADER_BYTES];
+    header[..4].copy_from_slice(&MAGIC);
+    header[4..8].copy_from_slice(&length.to_le_bytes());
+    header[8..].copy_from_slice(&checksum.to_le_bytes());
+    true
+}
+
+fn put_payload(run: &RunRows, out: &mut Vec<u8>) {
     let summary = &run.summary;
     out.extend_from_slice(&summary.time_us.to_le_bytes());
     for text in [
@@ -37,30 +58,33 @@ pub fn encode(run: &RunRows) -> Vec<u8> {
         &summary.software,
         &summary.state,
     ] {
-        put_text(&mut out, text);
+        put_text(out, text);
     }
     for count in [summary.passed, summary.failed, summary.skipped] {
-        put_count(&mut out, u64::from(count));
+        put_count(out, u64::from(count));
     }
     let mut texts = Texts::default();
     let references: Vec<[u64; 3]> = run
         .rows
         .iter()
-        .map(|row| [&row.key.metric, &row.key.params, &row.key.unit].map(|text| texts.add(text)))
+        .map(|row| {
+            let key = &row.key;
+            [texts.add(0, &key.metric), texts.add(1, &key.params), texts.add(2, &key.unit)]
+        })
         .collect();
-    put_count(&mut out, texts.list.len() as u64);
+    put_count(out, texts.list.len() as u64);
     for text in &texts.list {
-        put_text(&mut out, text);
+        put_text(out, text);
     }
-    put_count(&mut out, run.rows.len() as u64);
+    put_count(out, run.rows.len() as u64);
     for (row, references) in run.rows.iter().zip(references) {
         for reference in references {
-            put_count(&mut out, reference);
+            put_count(out, reference);
         }
         let standing = Standing::ALL.iter().position(|standing| *standing == row.standing);
         out.push(u8::from(row.key.higher_is_better));
         out.push(standing.unwrap_or(0) as u8);
-        put_count(&mut out, u64::from(row.samples));
+        put_count(out, u64::from(row.samples));
         let optional = [row.minimum, row.low, row.high, row.mad];
         let present = optional.iter().zip(HAS).filter(|(number, _)| number.is_some());
         out.push(present.map(|(_, bit)| bit).sum());
@@ -69,12 +93,6 @@ pub fn encode(run: &RunRows) -> Vec<u8> {
             out.extend_from_slice(&number.to_le_bytes());
         }
     }
-    let checksum = checksum(&out[HEADER_BYTES..]);
-    let length = (out.len() - HEADER_BYTES) as u32;
-    out[..4].copy_from_slice(&MAGIC);
-    out[4..8].copy_from_slice(&length.to_le_bytes());
-    out[8..16].copy_from_slice(&checksum.to_le_bytes());
-    out
 }
 
 /// What a stretch of journal holds.
@@ -133,17 +151,17 @@ pub fn decode(payload: &[u8], keys: &mut Keys) -> Option<RunRows> {
     let (hardware, software, state) = (text()?, text()?, text()?);
     let (passed, failed, skipped) = (input.small()?, input.small()?, input.small()?);
     let texts: Vec<u32> =
-        (0..input.items(1)?).map(|_| Some(keys.text(input.str()?))).collect::<Option<_>>()?;
+        (0..input.items(1)?).map(|at| Some(keys.text(at, input.str()?))).collect::<Option<_>>()?;
     let count = input.items(MIN_ROW_BYTES)?;
     if count > MAX_ROWS {
         return None;
     }
     let mut rows = Vec::with_capacity(count);
-    for _ in 0..count {
+    for row in 0..count {
         let mut text = || texts.get(usize::try_from(input.count()?).ok()?).cloned();
         let (metric, params, unit) = (text()?, text()?, text()?);
         let [higher_is_better, standing] = input.array()?;
-        let key = keys.key([metric, params, unit], flag(higher_is_better)?);
+        let key = keys.key(row, [metric, params, unit], flag(higher_is_better)?);
         let standing = *Standing::ALL.get(usize::from(standing))?;
         let samples = input.small()?;
         let [present] = input.array()?;
@@ -194,10 +212,28 @@ pub struct Keys {
     places: HashMap<Arc<str>, u32>,
     texts: Vec<Arc<str>>,
     keys: HashMap<([u32; 3], bool), Arc<SeriesKey>>,
+    /// What was last met at each place of a frame: the next frame mostly has the same.
+    last_texts: Vec<u32>,
+    last_keys: Vec<([u32; 3], bool, Arc<SeriesKey>)>,
 }
 
 impl Keys {
-    fn text(&mut self, text: &str) -> u32 {
+    /// The number of the text at a place of a frame.
+    fn text(&mut self, at: usize, text: &str) -> u32 {
+        if let Some(guess) = self.last_texts.get(at)
+            && *self.texts[*guess as usize] == *text
+        {
+            return *guess;
+        }
+        let place = self.look_up(text);
+        match self.last_texts.get_mut(at) {
+            Some(last) => *last = place,
+            None => self.last_texts.push(place),
+        }
+        place
+    }
+
+    fn look_up(&mut self, text: &str) -> u32 {
         if let Some(place) = self.places.get(text) {
             return *place;
         }
@@ -208,7 +244,23 @@ impl Keys {
         place
     }
 
-    fn key(&mut self, places: [u32; 3], higher_is_better: bool) -> Arc<SeriesKey> {
+    /// The key at a row of a frame.
+    fn key(&mut self, row: usize, places: [u32; 3], higher_is_better: bool) -> Arc<SeriesKey> {
+        if let Some((last, direction, key)) = self.last_keys.get(row)
+            && (*last, *direction) == (places, higher_is_better)
+        {
+            return Arc::clone(key);
+        }
+        let key = self.make(places, higher_is_better);
+        let met = (places, higher_is_better, Arc::clone(&key));
+        match self.last_keys.get_mut(row) {
+            Some(last) => *last = met,
+            None => self.last_keys.push(met),
+        }
+        key
+    }
+
+    fn make(&mut self, places: [u32; 3], higher_is_better: bool) -> Arc<SeriesKey> {
         let texts = &self.texts;
         let make = || {
             let [metric, params, unit] = places.map(|place| texts[place as usize].to_string());
@@ -223,10 +275,23 @@ impl Keys {
 struct Texts<'a> {
     list: Vec<&'a str>,
     places: HashMap<&'a str, u64>,
+    /// What was last added for metric, params and unit: the next row mostly has the same.
+    last: [Option<(&'a str, u64)>; 3],
 }
 
 impl<'a> Texts<'a> {
-    fn add(&mut self, text: &'a str) -> u64 {
+    fn add(&mut self, column: usize, text: &'a str) -> u64 {
+        if let Some((last, place)) = self.last[column]
+            && last == text
+        {
+            return place;
+        }
+        let place = self.look_up(text);
+        self.last[column] = Some((text, place));
+        place
+    }
+
+    fn look_up(&mut self, text: &'a str) -> u64 {
         let next = self.list.len() as u64;
         let list = &mut self.list;
         *self.places.entry(text).or_insert_with(|| {
@@ -316,17 +381,17 @@ mod tests {
     #[test]
     fn a_run_comes_back_as_it_was() {
         let one = run("run-1", "machine-1", 1_700_000_000_000_000, 3);
-        let bytes = encode(&one);
+        let bytes = encode(&one).unwrap();
         assert_eq!(decode_all(&bytes), Frames { runs: vec![one], lost_bytes: 0 });
     }
 
     #[test]
     fn a_torn_frame_costs_only_itself() {
         let (one, two) = (run("one", "m", 1, 2), run("two", "m", 2, 2));
-        let torn = encode(&one);
+        let torn = encode(&one).unwrap();
         for cut in 1..torn.len() {
             let mut bytes = torn[..cut].to_vec();
-            bytes.extend(encode(&two));
+            bytes.extend(encode(&two).unwrap());
             let frames = decode_all(&bytes);
             assert_eq!((frames.runs, frames.lost_bytes), (vec![two.clone()], cut as u64));
         }
@@ -341,7 +406,7 @@ mod tests {
 
         #[test]
         fn damage_is_noticed(place in 0_usize..10_000, bit in 0_u8..8) {
-            let mut damaged = encode(&run("run", "machine", 5, 4));
+            let mut damaged = encode(&run("run", "machine", 5, 4)).unwrap();
             let place = place % damaged.len();
             damaged[place] ^= 1 << bit;
             prop_assert!(decode_all(&damaged).runs.is_empty());

@@ -113,8 +113,15 @@ pub(crate) fn read(path: &Path) -> Result<Option<Frames>> {
 }
 
 /// Frames of several runs in one piece of bytes, to be appended with one flush.
-pub(crate) fn frames(runs: &[RunRows]) -> Vec<u8> {
-    runs.iter().flat_map(frame::encode).collect()
+pub(crate) fn frames(runs: &[RunRows]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(runs.iter().map(|run| 256 + run.rows.len() * 96).sum());
+    for run in runs {
+        if !frame::encode_into(run, &mut bytes) {
+            let rows = run.rows.len();
+            return Err(HistoryError::Unsuitable(format!("{rows} rows of too much text")));
+        }
+    }
+    Ok(bytes)
 }
 
 /// Makes renames and new files in a directory durable, where the file system can.

@@ -119,18 +119,20 @@ impl Store {
     pub fn append(&self, record: &BenchmarkSuiteRun) -> Result<Appended> {
         let run = RunRows::of(record)?;
         let id = run.summary.run.clone();
+        // Whether it can be journaled is known before anything is on the disk.
+        let frames = journal::frames(std::slice::from_ref(&run))?;
         let kept = records::write(&self.layout.record(&run.summary), record)?;
         // A record without its rows was left by a writer that was killed between the two: this one finishes the work.
         if kept == Kept::Present && self.knows(&run.summary)? {
             return Ok(Appended::Present(id));
         }
-        self.append_runs(&[run])?;
+        journal::append(&self.layout, &frames)?;
         Ok(Appended::Added(id))
     }
 
     /// Keeps runs whose records are elsewhere: rows of other tools, or of a fleet's collector. Durable on return.
     pub fn append_runs(&self, runs: &[RunRows]) -> Result<()> {
-        journal::append(&self.layout, &journal::frames(runs))
+        journal::append(&self.layout, &journal::frames(runs)?)
     }
 
     /// The runs of a selection (its metric and params aside), oldest first.

@@ -227,11 +227,13 @@ fn group_values(
             unit: unit.at(first).to_owned(),
             higher_is_better: direction[first],
         });
+        let sound = |row: &usize| standing.at(*row) != Standing::Failed.name();
+        let mut sound = rows.iter().map(|row| *row as usize).filter(sound).peekable();
+        if sound.peek().is_none() {
+            continue;
+        }
         let machines = grouped.entry((day, key)).or_default();
-        for row in rows.iter().map(|row| *row as usize) {
-            if standing.at(row) == Standing::Failed.name() {
-                continue;
-            }
+        for row in sound {
             let machine = chosen.machine.at(row);
             match machines.get_mut(machine) {
                 Some(values) => values.push(value[row]),
@@ -239,9 +241,6 @@ fn group_values(
                     machines.insert(machine.to_owned(), vec![value[row]]);
                 }
             }
-        }
-        if machines.is_empty() {
-            grouped.retain(|_, machines| !machines.is_empty());
         }
     }
     Ok(())

@@ -129,37 +129,40 @@ pub(crate) fn is_current(index: &Index, day: Date) -> bool {
     newest(Table::FleetDays).is_some() && newest(Table::FleetDays) >= newest(Table::Rows)
 }
 
-/// Makes the roll-ups of a day.
+/// Makes the roll-ups of a day; one row group is in memory at a time.
 pub(crate) fn roll_up(
     layout: &Layout,
     index: &Index,
     day: Date,
     change: &mut Change<'_>,
 ) -> Result<()> {
+    for table in [Table::MachineDays, Table::FleetDays] {
+        index.parts(table, day..=day).for_each(|part| change.remove(part));
+    }
     let mut fleet: Vec<FleetDay> = Vec::new();
     let mut machines = MachineDays::default();
-    let mut groups: Vec<Vec<Column>> = Vec::new();
+    let mut part = change.open(Table::MachineDays, day, MACHINE_DAYS)?;
     merge::by_key(layout, index, day, &mut |key, values| {
         let key = Arc::new(key.clone());
         let mut medians = Vec::with_capacity(values.len());
         for values in values.chunk_by(|a, b| a.0 == b.0) {
             medians.push(machines.push(&key, values));
             if machines.rows() == GROUP_ROWS {
-                groups.push(std::mem::take(&mut machines).columns());
+                part.write(&std::mem::take(&mut machines).columns())?;
             }
         }
         fleet.extend(FleetDay::of(day, key, &medians));
         Ok(())
     })?;
     if machines.rows() > 0 {
-        groups.push(machines.columns());
+        part.write(&machines.columns())?;
     }
-    for table in [Table::MachineDays, Table::FleetDays] {
-        index.parts(table, day..=day).for_each(|part| change.remove(part));
+    change.close(part, None)?;
+    let mut part = change.open(Table::FleetDays, day, FLEET_DAYS)?;
+    for days in fleet.chunks(GROUP_ROWS) {
+        part.write(&fleet_columns(days))?;
     }
-    change.write(Table::MachineDays, day, MACHINE_DAYS, None, groups.into_iter().map(Ok))?;
-    let fleet = fleet.chunks(GROUP_ROWS).map(|days| Ok(fleet_columns(days)));
-    change.write(Table::FleetDays, day, FLEET_DAYS, None, fleet)
+    change.close(part, None)
 }
 
 /// Rows of `machine_days` being gathered.

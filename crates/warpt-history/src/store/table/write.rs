@@ -59,7 +59,8 @@ impl TableWriter {
             .set_created_by(format!("warpt {}", env!("CARGO_PKG_VERSION")))
             .set_compression(Compression::ZSTD(level))
             .set_dictionary_enabled(false)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
+            // Nobody looks for numbers by their size; texts and times bring bounds of their own.
+            .set_statistics_enabled(EnabledStatistics::None)
             .set_offset_index_disabled(true)
             .set_data_page_row_count_limit(usize::MAX)
             .set_data_page_size_limit(2 << 20)
