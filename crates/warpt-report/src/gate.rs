@@ -86,7 +86,9 @@ fn summary(report: &GateReport) -> String {
 
 fn row(finding: &Finding) -> [String; 8] {
     let number = |value: Option<f64>| value.map_or_else(String::new, significant);
-    let share = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), percent);
+    // Beyond tenfold only the size matters, and the columns are narrow.
+    let short = |share: f64| if share >= 10.0 { ">999%".to_owned() } else { percent(share) };
+    let share = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), short);
     [
         label(parts(&finding.subject).1, finding.unit.as_deref()),
         finding.outcome.word().to_owned(),
@@ -95,7 +97,7 @@ fn row(finding: &Finding) -> [String; 8] {
         share(finding.worsening),
         share(finding.limit),
         share(finding.minimum_detectable_effect),
-        finding.remeasured.map_or_else(String::new, percent),
+        finding.remeasured.map_or_else(String::new, short),
     ]
 }
 
