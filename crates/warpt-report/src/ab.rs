@@ -67,10 +67,14 @@ fn row(page: &mut String, name: &str, text: &str, width: usize) {
 }
 
 fn side(page: &mut String, letter: &str, side: &ComparedSide, record: &PairedRecord, width: usize) {
-    let cost = match side.cost {
-        None => "not measured".to_owned(),
-        Some(cost) if record.unit == "ns" => seconds_exact(cost * 1e-9),
-        Some(cost) => format!("{} ns", significant(cost)),
+    let cost = match (side.value, side.cost) {
+        (Some(value), _) => {
+            let unit = clean(side.value_unit.as_deref().unwrap_or_default());
+            format!("{} {}", significant(value), unit.chars().take(12).collect::<String>())
+        }
+        (None, None) => "not measured".to_owned(),
+        (None, Some(cost)) if record.unit == "ns" => seconds_exact(cost * 1e-9),
+        (None, Some(cost)) => format!("{} ns", significant(cost)),
     };
     let name = clean(&side.name);
     // A long command is cut: it is whole in the record.
@@ -80,8 +84,9 @@ fn side(page: &mut String, letter: &str, side: &ComparedSide, record: &PairedRec
     } else {
         name
     };
-    let text = wrap(&name, width.saturating_sub(16), "");
-    let text = text.replace('\n', &format!("\n{}", " ".repeat(16)));
+    let indent = 5 + cost.chars().count().max(11);
+    let text = wrap(&name, width.saturating_sub(indent), "");
+    let text = text.replace('\n', &format!("\n{}", " ".repeat(indent)));
     let _ = writeln!(page, "{}  {cost:>11}  {text}", styled(HEADING, letter));
 }
 

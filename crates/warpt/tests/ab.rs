@@ -29,8 +29,8 @@ fn err(output: &Output) -> String {
 #[test]
 fn a_slower_command_is_worse_and_the_other_way_round_better() {
     let directory = tempfile::tempdir().unwrap();
-    let (fast, slow) = ("sleep 0.002", "sleep 0.04");
-    let arguments = ["ab", "--a", fast, "--b", slow, "--budget", "4", "--export-file", "ab.json"];
+    let (fast, slow) = ("sleep 0.001", "sleep 0.03");
+    let arguments = ["ab", "--a", fast, "--b", slow, "--budget", "20", "--export-file", "ab.json"];
     let run = warpt(directory.path(), &arguments);
     assert_eq!(run.status.code(), Some(1), "{}{}", out(&run), err(&run));
     assert!(out(&run).contains("worse: B costs"), "{}", out(&run));
@@ -38,10 +38,11 @@ fn a_slower_command_is_worse_and_the_other_way_round_better() {
     let text = std::fs::read(directory.path().join("ab.json")).unwrap();
     let record: PairedRecord = serde_json::from_slice(&text).unwrap();
     assert_eq!(record.comparison.verdict, Verdict::Worse);
-    assert_eq!(record.b.command, ["sleep", "0.04"]);
+    assert_eq!(record.b.command, ["sleep", "0.03"]);
     assert!(record.system.is_some() && !record.observations.is_empty());
 
-    let run = warpt(directory.path(), &["ab", "--a", slow, "--b", fast, "--budget", "4", "--json"]);
+    let run =
+        warpt(directory.path(), &["ab", "--a", slow, "--b", fast, "--budget", "20", "--json"]);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     let record: PairedRecord = serde_json::from_str(&out(&run)).unwrap();
     assert_eq!(record.comparison.verdict, Verdict::Better);

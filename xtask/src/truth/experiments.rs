@@ -104,7 +104,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
         kind: Kind::Rival(Rival::Criterion),
     },
     Experiment {
-        name: "google_benchmark",
+        name: "google",
         what: "Google Benchmark, interleaved, with its U test, beside ours",
         count: 40,
         limit_seconds: 10.0,

@@ -51,9 +51,9 @@ pub(super) fn criterion(
     if home.exists() {
         std::fs::remove_dir_all(&home)?;
     }
-    // A tenth of each half warms up, and the analysis takes about half a second.
-    let measurement = (0.9 * (limit_seconds / 2.0 - 0.5)).max(0.5);
-    let warm_up = (0.1 * (limit_seconds / 2.0 - 0.5)).max(0.1);
+    // Of each half a tenth warms up, and the analysis takes most of a second.
+    let measurement = (0.9 * (limit_seconds / 2.0 - 0.7)).max(0.5);
+    let warm_up = (0.1 * (limit_seconds / 2.0 - 0.7)).max(0.1);
     let half = |length: u64, baseline: [&str; 2]| {
         run(Command::new(program)
             .args(["--bench", "--noplot"])
@@ -97,7 +97,8 @@ pub(super) fn google_benchmark(
 ) -> anyhow::Result<Outcome> {
     const REPETITIONS: u32 = 20;
     let program = programs.google()?;
-    let minimum = limit_seconds / f64::from(2 * REPETITIONS);
+    // It finds its iteration counts first, which takes about a third of the time.
+    let minimum = 0.7 * limit_seconds / f64::from(2 * REPETITIONS);
     let begin = Instant::now();
     let said = run(Command::new(program)
         .args(["--benchmark_format=json", "--benchmark_enable_random_interleaving=true"])

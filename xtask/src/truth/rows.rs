@@ -20,7 +20,7 @@ impl Experiment {
         let rows = match self.kind {
             Kind::Itself { spinners } => {
                 let ours = outcomes("ours");
-                let mut rows = vec![self.demanded("flagged", &ours, NOT_FLAGGED, |o| !o.flagged)];
+                let mut rows = vec![self.demanded("silent", &ours, NOT_FLAGGED, |o| !o.flagged)];
                 if spinners == 0 {
                     rows.push(self.demanded("same", &ours, SAME, |o| o.verdict == "same"));
                 }
@@ -36,7 +36,7 @@ impl Experiment {
                 let name = |what: &str| format!("{}_{what}", self.name);
                 let reason = "no trials of both sides";
                 vec![
-                    Row::unmeasured(&name("flagged"), goal, reason),
+                    Row::unmeasured(&name("silent"), goal, reason),
                     Row::unmeasured(&name("found"), goal, reason),
                 ]
             }),
@@ -153,7 +153,7 @@ impl Experiment {
         );
         let silent = |alarms: usize, all: &[&Outcome]| (all.len() - alarms, all.len());
         Some(vec![
-            row("flagged", silent(our_alarms, &our_aa), silent(their_alarms, &their_aa), alarms),
+            row("silent", silent(our_alarms, &our_aa), silent(their_alarms, &their_aa), alarms),
             row("found", (ours_found, our_2.len()), (theirs_found, their_2.len()), power),
         ])
     }

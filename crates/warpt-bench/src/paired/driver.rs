@@ -12,6 +12,9 @@ use crate::clock::Clock;
 use crate::context::Cancel;
 use crate::error::BenchError;
 
+/// An extension that can only run for less than so many quarters of a look is not worth its share of alpha.
+const FEWEST_LOOK_QUARTERS: u64 = 1;
+
 /// Where a comparison stands, after each segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
@@ -60,8 +63,10 @@ impl Compared {
 
 /// Compares `b` with the baseline `a`.
 ///
-/// At least one block of each side is run. After `budget` no new block begins, and no extension whose time at the
-/// pace so far would not fit is started; a comparison cut short says so in its reasons. A failing subject ends it.
+/// At least one block of each side is run. After `budget` no new block begins. An extension is started when at least a
+/// quarter of it fits at the pace so far, and judged with what it has when the time is over: the
+/// clock does not know which side is which, so stopping by it costs no false-alarm probability. A comparison left open
+/// by the time says so in its reasons. A failing subject ends it.
 pub fn compare(
     a: &mut dyn Subject,
     b: &mut dyn Subject,
@@ -89,11 +94,13 @@ pub fn compare(
         verdict = Some(comparison.verdict);
         let used_ns = clock.now_ns().saturating_sub(start);
         let look_ns = used_ns / look as u64;
-        let fits = complete && used_ns.saturating_add(look_ns) <= budget_ns;
+        let needed_ns = look_ns / 4 * FEWEST_LOOK_QUARTERS;
+        let fits = complete && used_ns.saturating_add(needed_ns) <= budget_ns;
         if comparison.wants_more(config) && fits && schedule.extend() {
             continue;
         }
-        if !complete || (comparison.wants_more(config) && !fits) {
+        let open = comparison.verdict == Verdict::Inconclusive;
+        if (!complete && (open || look == 1)) || (comparison.wants_more(config) && !fits) {
             let seconds = budget.as_secs_f64();
             comparison.reasons.push(format!("the time limit of {seconds:.0} s ended it early"));
         }
@@ -266,10 +273,11 @@ mod tests {
         assert_eq!(compared.comparison.looks, config.max_looks as u64);
         assert_eq!(a.restarts, config.restarts * config.max_looks);
 
-        // About 60 ms per look: the second look fits, the third would not.
+        // About 60 ms per look: two looks fit, and a part of the third; of the fourth nothing would.
         let (mut a, mut b) = (noisy(1), noisy(2));
         let compared = run(&mut a, &mut b, &clock, &config, Duration::from_millis(150)).unwrap();
-        assert_eq!(compared.comparison.looks, 2);
+        assert_eq!(compared.comparison.looks, 3);
+        assert!((2 * config.restarts + 1..3 * config.restarts).contains(&a.restarts));
         assert!(compared.comparison.reasons.iter().any(|reason| reason.contains("time limit")));
     }
 

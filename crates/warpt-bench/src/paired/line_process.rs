@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `sample` | the cost of one sample, a positive decimal number |
 //! | `verify` | `ok` if what it computed so far is right |
+//! | `metric` | `rate UNIT` when `1e9 / cost` is a rate in that unit, `cost UNIT` when the cost is in it; may be unknown |
 //!
 //! `error MESSAGE` answers anything that went wrong. End of input ends the child. Between requests it sleeps in a
 //! read, so it does not disturb the other side.
@@ -32,6 +33,23 @@ pub struct LineLimits {
 impl Default for LineLimits {
     fn default() -> Self {
         Self { start: Duration::from_secs(60), answer: Duration::from_secs(30) }
+    }
+}
+
+/// What a cost means to people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricMeaning {
+    /// `1e9 / cost` is a rate in the unit; otherwise the cost itself is in it.
+    pub is_rate: bool,
+    /// Such as `GB/s`.
+    pub unit: String,
+}
+
+impl MetricMeaning {
+    /// The metric's value at a cost.
+    #[must_use]
+    pub fn value(&self, cost: f64) -> f64 {
+        if self.is_rate { 1e9 / cost } else { cost }
     }
 }
 
@@ -59,6 +77,17 @@ impl LineProcess {
     pub fn verify(&mut self) -> Result<(), BenchError> {
         let answer = self.request("verify")?;
         if answer == "ok" { Ok(()) } else { Err(self.unexpected(&answer, "ok")) }
+    }
+
+    /// What a cost means, if the child can say.
+    pub fn metric(&mut self) -> Result<Option<MetricMeaning>, BenchError> {
+        let answer = self.request("metric")?;
+        let unit = |unit: &str| unit.chars().take(40).collect();
+        Ok(match answer.split_once(' ') {
+            Some(("rate", of)) => Some(MetricMeaning { is_rate: true, unit: unit(of) }),
+            Some(("cost", of)) => Some(MetricMeaning { is_rate: false, unit: unit(of) }),
+            _ => None,
+        })
     }
 
     /// Ends the child by closing its input and waits for it.
@@ -128,7 +157,7 @@ mod tests {
     }
 
     const COUNTING: &str = "echo ready; n=0; while read -r word; do n=$((n+1)); \
-        case $word in sample) echo $n.5;; verify) echo ok;; esac; done";
+        case $word in sample) echo $n.5;; verify) echo ok;; metric) echo rate GB/s;; esac; done";
 
     #[test]
     fn answers_come_one_by_one_and_a_restart_begins_anew() {
@@ -137,6 +166,8 @@ mod tests {
         child.restart().unwrap();
         assert_eq!((child.sample().unwrap(), child.sample().unwrap()), (1.5, 2.5));
         child.verify().unwrap();
+        let meaning = child.metric().unwrap().unwrap();
+        assert_eq!((meaning.unit.as_str(), meaning.value(2e8)), ("GB/s", 5.0));
         child.restart().unwrap();
         assert_eq!(child.sample().unwrap(), 1.5);
         child.finish().unwrap();

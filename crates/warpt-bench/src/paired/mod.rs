@@ -19,7 +19,7 @@ mod words;
 pub use child::{ChildOutput, Launch};
 pub use command::CommandSubject;
 pub use driver::{Compared, Progress, compare};
-pub use line_process::{LineLimits, LineProcess};
+pub use line_process::{LineLimits, LineProcess, MetricMeaning};
 pub use plan::{LONG_BODY, Reading, first_reading};
 pub use record::{ComparedSide, PAIRED_SCHEMA_VERSION, PairedRecord};
 pub use serve::serve_case;

@@ -23,11 +23,14 @@ const FEWEST_PAIRS: usize = 6;
 /// More than this in a segment or a restart adds time and little else.
 const MOST_SAMPLES: usize = 12;
 const MOST_BLOCKS: usize = 8;
-const MOST_SHORT_LOOKS: usize = 4;
+const MOST_SHORT_LOOKS: usize = 8;
+/// Pairs of samples in a restart, where restarts are costly.
+const MOST_COSTLY_PAIRS: usize = 36;
 /// Pairs of a look over long bodies.
 const LONG_PAIRS: usize = 15;
 const MOST_LONG_PAIRS: usize = 40;
 const MOST_LONG_LOOKS: usize = 8;
+const MOST_LONG_BLOCKS: usize = 4;
 
 /// How long things take.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,7 +102,9 @@ impl Reading {
     }
 
     fn long(&self, left_ns: f64, like: &PairedConfig) -> PairedConfig {
-        let pairs = (left_ns / (self.restart_ns + self.pair_ns)) as usize;
+        // Where starting takes longer than running, a start serves several pairs.
+        let blocks = ((self.restart_ns / self.pair_ns) as usize).clamp(1, MOST_LONG_BLOCKS);
+        let pairs = (left_ns / (self.restart_ns + self.pair_ns * blocks as f64)) as usize;
         let max_looks = (pairs / LONG_PAIRS).clamp(1, MOST_LONG_LOOKS);
         let restarts = match max_looks {
             1 => pairs.clamp(1, LONG_PAIRS),
@@ -109,7 +114,7 @@ impl Reading {
         PairedConfig {
             regime: Regime::Long,
             restarts,
-            blocks_per_restart: 1,
+            blocks_per_restart: blocks,
             samples_per_segment: 1,
             max_looks,
             ..like.clone()
@@ -122,12 +127,15 @@ impl Reading {
             ((restart_ns - self.restart_ns) / self.pair_ns).max(0.0) as usize
         };
         let fitting = (1..=MOST_SHORT_LOOKS).rev().find(|looks| pairs(*looks) >= FEWEST_PAIRS);
-        let max_looks = fitting.unwrap_or(1);
-        let pairs = pairs(max_looks);
-        let restarts = if pairs > 0 {
-            SHORT_RESTARTS
-        } else {
-            ((left_ns / (self.restart_ns + self.pair_ns)) as usize).clamp(1, SHORT_RESTARTS)
+        let (restarts, pairs, max_looks) = match fitting {
+            Some(looks) => (SHORT_RESTARTS, pairs(looks), looks),
+            None => {
+                // Starting takes most of the time: as much again for samples, as many restarts as fit, and a second
+                // look should starting turn out quicker than the first time.
+                let pairs = ((self.restart_ns / self.pair_ns) as usize).clamp(1, MOST_COSTLY_PAIRS);
+                let restart_ns = self.restart_ns + self.pair_ns * pairs as f64;
+                (((left_ns / restart_ns) as usize).clamp(1, SHORT_RESTARTS), pairs, 2)
+            }
         };
         let samples_per_segment = pairs.isqrt().clamp(1, MOST_SAMPLES);
         PairedConfig {
@@ -183,14 +191,25 @@ mod tests {
                 for budget in [5, 10, 60, 600] {
                     let reading = reading(restart_ms, sample_ms);
                     let plan = reading.plan(seconds(budget), &PairedConfig::short());
-                    let whole = reading.look(&plan) * u32::try_from(plan.max_looks).unwrap();
-                    let smallest =
-                        Duration::from_nanos((reading.restart_ns + reading.pair_ns) as u64);
+                    let looks = if restart_ms > sample_ms { 1 } else { plan.max_looks };
+                    let whole = reading.look(&plan) * u32::try_from(looks).unwrap();
+                    let smallest = Duration::from_nanos(
+                        (2.0 * reading.restart_ns + 2.0 * reading.pair_ns) as u64,
+                    );
                     assert!(whole <= seconds(budget).max(smallest), "{plan:?} {whole:?}");
                     assert!(plan.restarts >= 1 && plan.max_looks >= 1, "{plan:?}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn costly_restarts_are_used_well() {
+        let plan = reading(1500.0, 5.0).plan(seconds(15), &PairedConfig::short());
+        assert_eq!((plan.restarts, plan.max_looks), (8, 2));
+        assert_eq!(plan.blocks_per_restart * plan.samples_per_segment, 36);
+        let plan = reading(700.0, 150.0).plan(seconds(60), &PairedConfig::short());
+        assert_eq!((plan.regime, plan.blocks_per_restart, plan.restarts), (Regime::Long, 2, 15));
     }
 
     #[test]

@@ -30,6 +30,12 @@ pub struct ComparedSide {
     pub params: BTreeMap<String, String>,
     /// Its typical cost: the median over blocks of what the judgement reduces a segment to. Null when not measured.
     pub cost: Option<f64>,
+    /// The same as the benchmark's metric states it; absent for commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// The unit of `value`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_unit: Option<String>,
 }
 
 /// A finished comparison.

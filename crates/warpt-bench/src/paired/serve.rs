@@ -55,6 +55,11 @@ pub fn serve_case(
                     format!("error check {} failed: {}", check.name, one_line(&check.detail))
                 }
             },
+            "metric" => match case.metrics().get(metric) {
+                Some(spec) if spec.higher_is_better => format!("rate {}", spec.unit),
+                Some(spec) => format!("cost {}", spec.unit),
+                None => "error no metric declared".to_owned(),
+            },
             other => {
                 format!("error unknown request {:?}", other.chars().take(40).collect::<String>())
             }
@@ -199,8 +204,8 @@ mod tests {
     #[test]
     fn checks_unknown_requests_and_failures_are_answered() {
         let rate = || MetricSpec::rate("bandwidth", "GB/s", 4.0);
-        let answers = conversation(rate(), true, true, "verify\nhurry\n");
-        assert_eq!(answers, ["ready", "ok", "error unknown request \"hurry\""]);
+        let answers = conversation(rate(), true, true, "verify\nmetric\nhurry\n");
+        assert_eq!(answers, ["ready", "ok", "rate GB/s", "error unknown request \"hurry\""]);
         let answers = conversation(rate(), false, true, "verify\n");
         assert_eq!(answers[1], "error check sum failed: expected 2, found 3");
         assert_eq!(conversation(rate(), true, false, "sample\n"), ["error no tiles"]);

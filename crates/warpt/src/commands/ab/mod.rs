@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use jiff::Timestamp;
 use warpt_bench::paired::{
-    Compared, PAIRED_SCHEMA_VERSION, PairedConfig, PairedRecord, Side, Verdict, compare,
-    first_reading,
+    Compared, ComparedSide, PAIRED_SCHEMA_VERSION, PairedConfig, PairedRecord, Side, Verdict,
+    compare, first_reading,
 };
 use warpt_bench::record::to_json;
 use warpt_bench::runner::production_clock;
@@ -89,39 +89,32 @@ fn measure(
         (Some(a), Some(b)) => Some(a && b),
         _ => None,
     };
-    Ok(describe(&a, &b, compared, &config, budget, start_time, verified))
-}
-
-fn describe(
-    a: &Contestant,
-    b: &Contestant,
-    compared: Compared,
-    config: &PairedConfig,
-    budget: Duration,
-    start_time: Timestamp,
-    verified: Option<bool>,
-) -> PairedRecord {
-    let side = |contestant: &Contestant, side: Side| {
-        let mut described = contestant.description.clone();
-        described.cost = Some(compared.cost(side)).filter(|cost| cost.is_finite());
-        described
+    let side = |contestant: &mut Contestant, side: Side| -> Result<ComparedSide> {
+        let cost = Some(compared.cost(side)).filter(|cost| cost.is_finite());
+        let meaning = contestant.meaning()?;
+        Ok(ComparedSide {
+            cost,
+            value: meaning.as_ref().zip(cost).map(|(meaning, cost)| meaning.value(cost)),
+            value_unit: meaning.map(|meaning| meaning.unit),
+            ..contestant.description.clone()
+        })
     };
-    PairedRecord {
+    Ok(PairedRecord {
         schema_version: PAIRED_SCHEMA_VERSION,
         warpt_version: env!("CARGO_PKG_VERSION").to_owned(),
         start_time,
         end_time: Timestamp::now(),
-        a: side(a, Side::A),
-        b: side(b, Side::B),
+        a: side(&mut a, Side::A)?,
+        b: side(&mut b, Side::B)?,
         unit: a.unit().to_owned(),
         verified,
         comparison: compared.comparison,
-        config: config.clone(),
+        config,
         budget_seconds: budget.as_secs_f64(),
         observations: compared.observations,
         system: None,
         extra: serde_json::Map::new(),
-    }
+    })
 }
 
 /// Compares one side with its like, for `warpt benchmark null`.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use warpt_bench::paired::{
-    ChildOutput, CommandSubject, ComparedSide, Launch, LineLimits, LineProcess, Subject,
-    split_words,
+    ChildOutput, CommandSubject, ComparedSide, Launch, LineLimits, LineProcess, MetricMeaning,
+    Subject, split_words,
 };
 use warpt_bench::{BenchError, Cancel};
 
@@ -37,6 +37,14 @@ impl Contestant {
         match self.way {
             Way::Command(_) => "ns",
             Way::Process(_) => "ns per unit of work",
+        }
+    }
+
+    /// What its costs mean, if it can say.
+    pub(super) fn meaning(&mut self) -> Result<Option<MetricMeaning>> {
+        match &mut self.way {
+            Way::Command(_) => Ok(None),
+            Way::Process(process) => Ok(process.metric()?),
         }
     }
 
@@ -205,7 +213,7 @@ pub(in crate::commands) fn benchmark_side(
             benchmark: Some(wanted.benchmark.to_owned()),
             case: Some(case.to_owned()),
             params: wanted.params.iter().cloned().collect::<BTreeMap<_, _>>(),
-            cost: None,
+            ..ComparedSide::default()
         },
         way: Way::Process(process),
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use warpt_bench::paired::serve_case;
 use warpt_bench::runner::{Runner, Silent, production_clock};
-use warpt_bench::{Cancel, RunRequest};
+use warpt_bench::{BenchmarkComponent, Cancel, RunRequest};
 use warpt_suites::micro::net::{ServeEvent, ServeOptions, Token, serve};
 
 use crate::arguments::{ServeNetArguments, ServeSamplesArguments};
@@ -38,9 +38,17 @@ pub(super) fn samples(arguments: &ServeSamplesArguments, output: &mut Output) ->
     };
     let item = warpt_suites::registry().select(&request)?.remove(0);
     let clock = production_clock();
+    // Without the software section, which asks other programs for their versions: a comparison restarts us often.
+    let components = [
+        BenchmarkComponent::Cpu,
+        BenchmarkComponent::Ram,
+        BenchmarkComponent::Storage,
+        BenchmarkComponent::Network,
+        BenchmarkComponent::Gpu,
+    ];
     let runner = Runner {
         clock: &clock,
-        machine: Arc::new(list::collect(&[], false)),
+        machine: Arc::new(list::collect(&components, false)),
         cancel: Cancel::default(),
         observer: &mut Silent,
         isolation: None,
