@@ -30,7 +30,8 @@ fn said(output: &Output) -> String {
 /// A real record, and copies of it on later days in which everything costs `factor(day)` as much.
 fn records(directory: &Path, days: u32, factor: impl Fn(u32) -> f64) {
     let run = ["benchmark", "run", "--benchmark", "process_spawn", "--duration", "0.1"];
-    let run = warpt(directory, &[&run[..], &["--no-history", "--export-file", "one.json"]].concat());
+    let run =
+        warpt(directory, &[&run[..], &["--no-history", "--export-file", "one.json"]].concat());
     assert!(run.status.success(), "{}", said(&run));
     let text = std::fs::read_to_string(directory.join("one.json")).unwrap();
     std::fs::create_dir(directory.join("runs")).unwrap();
