@@ -5,8 +5,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod dtype;
+mod elements;
 mod shape;
 pub mod small_float;
+mod tensor;
 
 pub use dtype::{DType, Kind};
+pub use elements::Elements;
+pub use num_complex::Complex64;
 pub use shape::{Shape, ShapeError};
+pub use tensor::{Tensor, TensorError};

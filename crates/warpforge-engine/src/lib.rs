@@ -1,0 +1,8 @@
+//! Runs StableHLO programs. The reference interpreter is slow, right and the oracle of every faster way to run one:
+//! it walks the parsed, unoptimized program and shares neither passes nor kernels with anything else.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod error;
+pub mod reference;
+
+pub use error::EngineError;

@@ -1,0 +1,15 @@
+//! The region of an op that computes with one: a reduction's step, a sort's comparison, a scatter's update.
+
+use warpforge_hlo::ir::Binary;
+use warpforge_tensor::Tensor;
+
+use crate::EngineError;
+
+/// A region that is called with scalars.
+pub(super) trait Body {
+    /// The op, where the region is nothing but one op of its two arguments, in either order, that commutes.
+    fn commutative(&self) -> Option<Binary>;
+
+    /// Computes the region's results from its arguments.
+    fn call(&mut self, arguments: &[Tensor]) -> Result<Vec<Tensor>, EngineError>;
+}
