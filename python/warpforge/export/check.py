@@ -47,6 +47,10 @@ def run_text(text: str, arguments: Sequence[Any]) -> list[Array]:
     device = jax.devices("cpu")[0]
     backend: Any = device.client
     options = xla_client.CompileOptions()
+    # The programs run once: compiling quickly matters, running quickly does not.
+    debug = options.executable_build_options.debug_options
+    debug.xla_backend_optimization_level = 0
+    debug.xla_llvm_disable_expensive_passes = True
     devices = xla_client.DeviceList((device,))
     executable = backend.compile_and_load(text, devices, options)
     buffers = [jax.device_put(np.asarray(argument), device) for argument in arguments]

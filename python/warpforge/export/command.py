@@ -55,7 +55,7 @@ def _general_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=PROG,
         description="Writes a PyTorch model as StableHLO programs with a manifest of names.",
-        epilog=f"`{PROG} RECIPE --help` shows a recipe's options; `{PROG} convert FILE` makes text of a binary program.",
+        epilog=f"`{PROG} RECIPE --help` shows its options; `{PROG} convert FILE` makes text of a binary program.",
     )
     parser.add_argument("recipe", nargs="?", metavar="RECIPE", help="a workload with random weights (see --list)")
     parser.add_argument("--list", action="store_true", help="list the recipes and their options")

@@ -1,5 +1,6 @@
 """Serialized programs as text: StableHLO portable artifacts, MLIR bytecode, and what `jax.export` serializes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +52,11 @@ def _from_bytecode(content: bytes, name: str) -> tuple[str, str]:
     context = mlir.make_ir_context()
     reasons = []
     with context, ir.Location.unknown():
-        for form, read in (
-            (
-                "a portable artifact",
-                lambda: _module(stablehlo.deserialize_portable_artifact(context, content)),
-            ),
+        readers: list[tuple[str, Callable[[], Any]]] = [
+            ("a portable artifact", lambda: _module(stablehlo.deserialize_portable_artifact(context, content))),
             ("MLIR bytecode", lambda: ir.Module.parse(content)),
-        ):
+        ]
+        for form, read in readers:
             try:
                 return form, _print(read())
             except Exception as error:
