@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from warpforge.export.exporter import Settings, export
 from warpforge.export.recipes import RECIPES
+
+# The tensors are small, and threads that wait for each other are slow on a busy machine.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

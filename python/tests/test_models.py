@@ -74,7 +74,7 @@ def test_training_returns_running_statistics(tmp_path: Path) -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU())
     export(Model(module, {"input": torch.randn(5, 2, 8, 8)}, loss=square), tmp_path, BOTH)
-    assert max(each.relative for each in check(tmp_path)) < 1e-5
+    assert max(each.relative for each in check(tmp_path)) < 1e-4
     gradients = json.loads((tmp_path / "manifest.json").read_text())["programs"][1]
     buffers = [each["name"] for each in gradients["results"] if each["role"] == "buffer"]
     assert buffers == ["1.running_mean", "1.running_var", "1.num_batches_tracked"]

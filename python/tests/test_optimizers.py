@@ -34,8 +34,14 @@ CASES: list[tuple[str, Settings, Callable[..., torch.optim.Optimizer]]] = [
 
 @pytest.mark.parametrize(("name", "settings", "optimizer"), CASES)
 def test_steps_are_those_of_pytorch(
-    name: str, settings: Settings, optimizer: Callable[..., torch.optim.Optimizer], tmp_path: Path
+    name: str,
+    settings: Settings,
+    optimizer: Callable[..., torch.optim.Optimizer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # torchax registers itself as an accelerator, but cannot answer what the optimizer asks one.
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
     torch.manual_seed(5)
     module = torch.nn.Linear(7, 5)
     export(Model(module, {"input": torch.randn(2, 7)}), tmp_path, settings)

@@ -1,6 +1,5 @@
 """Serialized programs as text: StableHLO portable artifacts, MLIR bytecode, and what `jax.export` serializes."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +48,17 @@ def _from_bytecode(content: bytes, name: str) -> tuple[str, str]:
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
+    # Which program wrote the bytecode stands right after its version.
+    portable = b"StableHLO_v" in content[:32]
     context = mlir.make_ir_context()
-    reasons = []
     with context, ir.Location.unknown():
-        readers: list[tuple[str, Callable[[], Any]]] = [
-            ("a portable artifact", lambda: _module(stablehlo.deserialize_portable_artifact(context, content))),
-            ("MLIR bytecode", lambda: ir.Module.parse(content)),
-        ]
-        for form, read in readers:
-            try:
-                return form, _print(read())
-            except Exception as error:
-                reasons.append(f"as {form}: {_short(error)}")
-    raise ExportError(f"{name} is MLIR bytecode that this version cannot read\n  " + "\n  ".join(reasons))
+        try:
+            if portable:
+                return "a portable artifact", _print(_module(stablehlo.deserialize_portable_artifact(context, content)))
+            return "MLIR bytecode", _print(ir.Module.parse(content))
+        except Exception as error:
+            what = "a portable artifact" if portable else "MLIR bytecode"
+            raise ExportError(f"{name} is {what} that this version cannot read: {_short(error)}") from error
 
 
 def _module(read: Any) -> Any:

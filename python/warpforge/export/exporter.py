@@ -118,7 +118,8 @@ def _write_tensors(
     model: Model, state: State, directory: Path, settings: Settings, say: Callable[[str], None]
 ) -> set[str]:
     """Writes what was asked for and returns the keys of the reference."""
-    about = {"format": "pt", "warpforge": warpforge.__version__}
+    # One entry only: the file has no order for several, and the same export must give the same bytes.
+    about = {"format": "pt"}
     if settings.weights:
         say(f"writing {WEIGHTS}")
         tensors.write(directory / WEIGHTS, {**state.parameters, **state.buffers}, about)

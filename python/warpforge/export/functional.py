@@ -4,6 +4,7 @@ The module itself is never changed for longer than a trace: its tensors are swap
 """
 
 import contextlib
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -90,6 +91,9 @@ def call(
     key = environment.prng_key
     with contextlib.ExitStack() as stack:
         stack.enter_context(_actionable())
+        stack.enter_context(warnings.catch_warnings())
+        # 64-bit types become 32-bit ones: documented, and said once there instead of at each operation.
+        warnings.filterwarnings("ignore", message="Explicitly requested dtype")
         stack.enter_context(environment)
         stack.enter_context(torch.device("jax"))
         stack.enter_context(stateless._reparametrize_module(model.module, tensors))
