@@ -48,6 +48,7 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::List(list) => commands::list::run(&list, config, output),
         Command::Benchmark(benchmark) => commands::benchmark::run(benchmark, config, output),
         Command::Monitor(monitor) => commands::monitor::run(&monitor, config, output),
+        Command::Export(export) => commands::export_model::run(&export, config, output),
         Command::Config(command) => commands::config::run(&command, config, output),
         Command::Completions(completions) => {
             commands::documentation::completions(&completions, output)

@@ -1,5 +1,7 @@
 //! The command line as types. Help texts here are the reference; man pages and completions are made from them.
 
+pub mod export_model;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -35,6 +37,8 @@ pub enum Command {
     Benchmark(BenchmarkArguments),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
+    /// Write a PyTorch model as StableHLO programs, through the warpforge Python package
+    Export(export_model::ExportModelArguments),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
     /// Print a shell completion script

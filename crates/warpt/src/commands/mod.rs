@@ -3,5 +3,6 @@
 pub mod benchmark;
 pub mod config;
 pub mod documentation;
+pub mod export_model;
 pub mod list;
 pub mod monitor;
