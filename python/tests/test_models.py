@@ -97,6 +97,8 @@ def test_dropout_is_refused_in_training_and_left_out_in_evaluation(tmp_path: Pat
         export(model, tmp_path, Settings(programs=("gradients",)))
     assert not (tmp_path / "manifest.json").exists()
     export(model, tmp_path, Settings(programs=("gradients",), gradient_mode="eval"))
+    with pytest.raises(ExportError, match="random numbers"):
+        export(model, tmp_path, Settings(programs=("gradients",)))
 
 
 class Deciding(nn.Module):

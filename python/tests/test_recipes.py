@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from warpforge.export.check import check
 from warpforge.export.exporter import Settings, export
 from warpforge.export.recipes import RECIPES
+from warpforge.export.recipes.llama import LlamaBlock
 
 TINY_BERT = {
     "layers": 2,
@@ -19,7 +21,7 @@ TINY_BERT = {
     "sequence": 32,
     "batch": 2,
 }
-TINY_LLAMA = {"hidden": 64, "heads": 4, "key_value_heads": 2, "intermediate": 96, "sequence": 16}
+TINY_LLAMA: dict[str, Any] = {"hidden": 64, "heads": 4, "key_value_heads": 2, "intermediate": 96, "sequence": 16}
 
 CASES: list[tuple[str, dict[str, Any], int]] = [
     ("mlp", {}, 6),
@@ -31,6 +33,15 @@ CASES: list[tuple[str, dict[str, Any], int]] = [
     ("llama-block", {**TINY_LLAMA, "phase": "decode"}, 0),
     ("llama-lora", {**TINY_LLAMA, "vocabulary": 100}, 18),
 ]
+
+
+def test_half_precision_keeps_what_is_derived_exact(tmp_path: Path) -> None:
+    model = LlamaBlock(**TINY_LLAMA).build(dtype=torch.bfloat16)
+    export(model, tmp_path, Settings(programs=("forward",), reference=True))
+    check(tmp_path)
+    written = json.loads((tmp_path / "manifest.json").read_text())
+    kinds = {tensor["role"]: tensor["dtype"] for tensor in written["model"]["tensors"]}
+    assert kinds == {"parameter": "bf16", "buffer": "f32"}
 
 
 def title(case: object) -> str:

@@ -29,7 +29,7 @@ def to_text(content: bytes, name: str) -> tuple[str, str]:
     """The form of a serialized program, and its text."""
     if content.startswith(BYTECODE):
         return _from_bytecode(content, name)
-    if content[4:8] == b"" or _is_text(content):
+    if _is_text(content):
         what = "is text already" if content.strip() else "is empty"
         raise ExportError(f"{name} {what}; expected a portable artifact, MLIR bytecode or a serialized jax.export")
     return "jax.export", _from_jax_export(content, name)

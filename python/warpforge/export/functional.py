@@ -91,6 +91,8 @@ def call(
     key = environment.prng_key
     with contextlib.ExitStack() as stack:
         stack.enter_context(_actionable())
+        # A key that was drawn from belongs to this trace and must not reach the next one.
+        stack.callback(setattr, environment.param, "prng", key)
         stack.enter_context(warnings.catch_warnings())
         # 64-bit types become 32-bit ones: documented, and said once there instead of at each operation.
         warnings.filterwarnings("ignore", message="Explicitly requested dtype")
@@ -107,11 +109,11 @@ def call(
             with jax.named_scope("loss"):
                 scalar = model.loss(returned, {name: bridge.to_torch(array) for name, array in targets.items()})
             loss = bridge.to_jax(scalar)
-    if environment.prng_key is not key:
-        raise ExportError(
-            "the model draws random numbers while it is traced (dropout?): they would be the same in every run of the"
-            " program; set dropout to 0 or export in evaluation mode"
-        )
+        if environment.prng_key is not key:
+            raise ExportError(
+                "the model draws random numbers while it is traced (dropout?): they would be the same in every run of"
+                " the program; set dropout to 0 or export in evaluation mode"
+            )
     changed = {name: tensor._elem for name, tensor in given.items() if tensor._elem is not before[name]}  # type: ignore[attr-defined]
     return Traced(
         outputs=OrderedDict((name or "output", bridge.to_jax(tensor)) for name, tensor in found.items()),

@@ -1,5 +1,6 @@
 """Tensors in safetensors files, in the element types the programs use. Nothing here reads or writes pickles."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,3 +33,7 @@ def write(path: Path, tensors: Mapping[str, torch.Tensor], metadata: Mapping[str
     from safetensors.torch import save_file
 
     save_file({name: as_in_program(tensor) for name, tensor in tensors.items()}, str(path), metadata=dict(metadata))
+    # The library makes its files private; these are as public as the programs beside them.
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)

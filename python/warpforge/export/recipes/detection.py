@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from warpforge.export.errors import ExportError
 from warpforge.export.recipes.recipe import Recipe, Tensors, option
 from warpforge.export.recipes.resnet import calm_residuals
 
@@ -51,7 +52,8 @@ class BackboneAndProposals(Recipe):
 
     def check(self) -> None:
         """Stages exist."""
-        self.trainable_layers = min(self.trainable_layers, 5)
+        if self.trainable_layers > 5:
+            raise ExportError(f"{self.name}: trainable_layers is {self.trainable_layers}; the backbone has 5 stages")
 
     def module(self) -> nn.Module:
         """The detector with frozen batch normalization."""

@@ -1,6 +1,6 @@
 """What a recipe is: options with defaults, a module with random weights, an example batch and a loss."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -9,6 +9,9 @@ from torch import nn
 
 from warpforge.export.errors import ExportError
 from warpforge.export.model import Model
+
+Tensors = Mapping[str, torch.Tensor]
+"""Tensors by name."""
 
 
 def option(default: Any, meaning: str, choices: tuple[str, ...] | None = None) -> Any:
@@ -27,15 +30,15 @@ class Recipe:
         """The module, with random weights from PyTorch's generator."""
         raise NotImplementedError
 
-    def inputs(self, generator: torch.Generator) -> Mapping[str, torch.Tensor]:
+    def inputs(self, generator: torch.Generator) -> Tensors:
         """An example batch."""
         raise NotImplementedError
 
-    def targets(self, generator: torch.Generator) -> Mapping[str, torch.Tensor]:
+    def targets(self, generator: torch.Generator) -> Tensors:
         """What the loss compares with."""
         raise NotImplementedError
 
-    def loss(self, returned: Any, targets: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def loss(self, returned: Any, targets: Tensors) -> torch.Tensor:
         """The training loss."""
         raise NotImplementedError
 
@@ -46,19 +49,17 @@ class Recipe:
         """The model; without weights its parameters have shapes only, whatever their size."""
         for each in fields(self):
             value = getattr(self, each.name)
-            if isinstance(value, int) and not isinstance(value, bool) and value < each.metadata.get("least", 1):
-                raise ExportError(
-                    f"{self.name}: {each.name} is {value}; it must be at least {each.metadata.get('least', 1)}"
-                )
+            if isinstance(value, int) and value < 1:
+                raise ExportError(f"{self.name}: {each.name} is {value}; it must be at least 1")
         self.check()
         # Sampling depends on the seed alone, not on what ran before or on the module's size.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             with torch.device("cpu" if weights else "meta"):
-                module = self.module().to(dtype)
+                module = cast_module(self.module(), dtype)
         generator = torch.Generator().manual_seed(seed)
 
-        def cast(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        def cast(tensors: Tensors) -> dict[str, torch.Tensor]:
             return {name: _cast(tensor, dtype) for name, tensor in tensors.items()}
 
         return Model(
@@ -71,6 +72,17 @@ class Recipe:
         )
 
 
+def cast_module(module: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """Casts parameters and saved buffers; what is derived, such as rotary frequencies, keeps its precision."""
+    derived = [
+        (inner, name, inner._buffers[name]) for inner in module.modules() for name in inner._non_persistent_buffers_set
+    ]
+    module.to(dtype)
+    for inner, name, tensor in derived:
+        inner._buffers[name] = tensor
+    return module
+
+
 def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
@@ -80,7 +92,3 @@ def divides(recipe: Recipe, part: str, whole: str) -> None:
     small, large = getattr(recipe, part), getattr(recipe, whole)
     if large % small:
         raise ExportError(f"{recipe.name}: {part} ({small}) must divide {whole} ({large})")
-
-
-Tensors = Mapping[str, torch.Tensor]
-RecipeFactory = Callable[..., Recipe]
