@@ -8,9 +8,11 @@
 
 mod ci;
 mod fuzz;
+mod install;
 mod interrupt;
 mod measurement;
 mod peers;
+mod python;
 mod repository;
 mod schema;
 mod smoke;
