@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::repository::{cargo, succeeds, succeeds_quietly};
-use crate::{Verdict, fuzz, schema, tidy};
+use crate::{Verdict, fuzz, python, schema, tidy};
 
 /// How to run the gates.
 #[derive(Debug, clap::Args)]
@@ -34,6 +34,7 @@ const STEPS: &[Step] = &[
     ("schema", schema::check),
     ("fuzz", fuzz::check),
     ("deny", deny),
+    ("python", python::check),
 ];
 
 fn fmt() -> anyhow::Result<Verdict> {

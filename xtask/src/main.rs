@@ -9,10 +9,12 @@
 mod ci;
 mod fuzz;
 mod history;
+mod install;
 mod interrupt;
 mod measurement;
 mod peers;
 mod points;
+mod python;
 mod report;
 mod repository;
 mod schema;

@@ -52,6 +52,7 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Gate(gate) => commands::gate::run(&gate, output),
         Command::Monitor(monitor) => commands::monitor::run(&monitor, config, output),
         Command::Report(report) => commands::report::run(&report, output),
+        Command::Export(export) => commands::export_model::run(&export, config, output),
         Command::Config(command) => commands::config::run(&command, config, output),
         Command::Completions(completions) => {
             commands::documentation::completions(&completions, output)

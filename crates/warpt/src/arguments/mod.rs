@@ -6,6 +6,7 @@ pub mod gate;
 pub mod history;
 mod null;
 pub mod report;
+pub mod export_model;
 
 use std::path::PathBuf;
 
@@ -52,6 +53,8 @@ pub enum Command {
     Monitor(MonitorArguments),
     /// Turn records into a page, a comment, a spreadsheet or another tool's format
     Report(report::ReportArguments),
+    /// Write a PyTorch model as StableHLO programs, through the warpforge Python package
+    Export(export_model::ExportModelArguments),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
     /// Print a shell completion script
