@@ -42,7 +42,7 @@ impl Environment {
     }
 
     /// A program of the environment.
-    fn program(&self, name: &str) -> Command {
+    pub(crate) fn program(&self, name: &str) -> Command {
         Command::new(self.directory.join("bin").join(name))
     }
 }
@@ -50,7 +50,7 @@ impl Environment {
 /// The gate: the package in `python/` is formatted, typed, tested and can be built.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
     let package = root().join("python");
-    let environment = environment_for(&package)?;
+    let environment = environment("export,conformance,test", "PyTorch, JAX and tools", "minutes, 6 GB")?;
     let caches = environment.directory.join("caches");
     // The environment has a copy from when it was made; the checkout's own source goes before it.
     let program = |name: &str, arguments: &[&str]| {
@@ -78,8 +78,14 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
     Ok(Verdict::clean_if(clean))
 }
 
-/// The environment with what a package needs, made if there is none yet.
-fn environment_for(package: &Path) -> anyhow::Result<Environment> {
+/// The environment with what the package in `python/` needs for `extras`, made if there is none yet; `content` and
+/// `cost` say to the person waiting what is installed and how much that is.
+pub(crate) fn environment(
+    extras: &str,
+    content: &str,
+    cost: &str,
+) -> anyhow::Result<Environment> {
+    let package = root().join("python");
     let project = package.join("pyproject.toml");
     let wanted =
         std::fs::read(&project).with_context(|| format!("cannot read {}", project.display()))?;
@@ -87,7 +93,7 @@ fn environment_for(package: &Path) -> anyhow::Result<Environment> {
     let version =
         run(Command::new(&python).args(["-c", "import sys; print(sys.version, sys.prefix)"]))?;
     let cache = install::cache("python")?;
-    let directory = cache.join(key(&[&wanted, version.as_bytes()]));
+    let directory = cache.join(key(&[&wanted, version.as_bytes(), extras.as_bytes()]));
     let complete = directory.join("complete");
     let lock = File::create(cache.join("lock")).context("cannot create the lock of the cache")?;
     lock.lock().context("cannot lock the cache")?;
@@ -98,11 +104,11 @@ fn environment_for(package: &Path) -> anyhow::Result<Environment> {
                 .with_context(|| format!("cannot remove {}", directory.display()))?;
         }
         eprintln!(
-            "  installing PyTorch, JAX and tools into {}: once, minutes, 6 GB",
+            "  installing {content} into {}: once, {cost}",
             directory.display()
         );
         let environment = Environment::create(&directory)?;
-        environment.install(&[&format!("{}[export,test]", package.display())])?;
+        environment.install(&[&format!("{}[{extras}]", package.display())])?;
     }
     let marker = File::create(&complete).context("cannot mark the environment as complete")?;
     marker.set_times(FileTimes::new().set_modified(SystemTime::now()))?;
@@ -123,7 +129,7 @@ fn remove_unused(cache: &Path) -> anyhow::Result<()> {
 }
 
 /// A short name for what an environment is made from.
-fn key(parts: &[&[u8]]) -> String {
+pub(crate) fn key(parts: &[&[u8]]) -> String {
     // FNV-1a: the same on every machine and in every build, which the standard hasher does not promise.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {
