@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod comparison;
 mod dtype;
 mod elements;
 pub mod npy;
@@ -14,6 +15,10 @@ pub mod small_float;
 mod tensor;
 mod whole_file;
 
+pub use comparison::{
+    Bucket, Comparison, Counts, Histogram, NonFinitePolicy, Number, Preset, Tolerance, Worst,
+    ulp_distance,
+};
 pub use dtype::{DType, Kind};
 pub use elements::Elements;
 pub use num_complex::Complex64;

@@ -37,6 +37,14 @@ pub enum TensorError {
         /// What was asked of it.
         asked: &'static str,
     },
+    /// Two tensors have no elements that could be compared one by one.
+    #[error("cannot compare {actual} with {expected}")]
+    Incomparable {
+        /// Type and shape of the tensor that is judged.
+        actual: String,
+        /// Type and shape of the tensor it is judged by.
+        expected: String,
+    },
     /// A file of tensors cannot be read or written.
     #[error("{}: {reason}", .path.display())]
     File {
