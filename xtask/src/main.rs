@@ -7,11 +7,13 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod ci;
+mod conformance;
 mod fuzz;
 mod history;
 mod install;
 mod interrupt;
 mod measurement;
+mod op_status;
 mod peers;
 mod points;
 mod python;
@@ -56,6 +58,10 @@ enum Chore {
     Points(points::Arguments),
     /// Make reports of sample records, have their formats read by other programs, and photograph the page.
     Report(report::Arguments),
+    /// Judge the reference interpreter by JAX's own test harnesses.
+    Conformance(conformance::Arguments),
+    /// Write `docs/op-status.md`: how far every op is carried.
+    OpStatus(op_status::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -85,6 +91,8 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),
         Chore::Report(arguments) => report::run(arguments),
+        Chore::Conformance(arguments) => conformance::run(arguments),
+        Chore::OpStatus(arguments) => op_status::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

@@ -56,6 +56,11 @@ impl Judge {
         Ok(Self { tolerances: Tolerances::committed()?, lists: Lists::committed()?, limit })
     }
 
+    /// Entries of the lists that fit none of these cases.
+    pub(super) fn unused(&self, cases: &[String]) -> Vec<&str> {
+        self.lists.unused(cases)
+    }
+
     /// Judges one case.
     pub(super) fn judge(&self, corpus: &Corpus, case: &Case) -> Outcome {
         let outcome = self.without_skips(corpus, case);

@@ -90,6 +90,13 @@ impl Lists {
         self.arbitrations.iter().find(|entry| matches(&entry.case, case))
     }
 
+    /// Entries that fit none of these cases.
+    pub(super) fn unused(&self, cases: &[String]) -> Vec<&str> {
+        let skips = self.skips.iter().map(|entry| entry.case.as_str());
+        let entries = skips.chain(self.arbitrations.iter().map(|entry| entry.case.as_str()));
+        entries.filter(|entry| !cases.iter().any(|case| matches(entry, case))).collect()
+    }
+
     /// Whether a custom call's target is known to lie outside the specification.
     pub(super) fn outside(&self, target: &str) -> bool {
         self.outside.iter().any(|pattern| matches(pattern, target))

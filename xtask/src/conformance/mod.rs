@@ -102,6 +102,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     ensure!(!names.is_empty(), "no case was chosen");
     let cases = corpus.cases(&names)?;
     let judge = Judge::new(Duration::from_secs(arguments.limit))?;
+    if arguments.all {
+        let unused = judge.unused(&names);
+        ensure!(unused.is_empty(), "entries of the lists that fit no case: {}", unused.join(", "));
+    }
     let outcomes = in_parallel(&cases, |case| judge.judge(&corpus, case));
     let mut groups: BTreeMap<&str, Vec<(&str, Outcome)>> = BTreeMap::new();
     for (case, outcome) in cases.iter().zip(outcomes) {

@@ -6,3 +6,12 @@ mod write;
 
 pub(crate) use read::kind_of;
 pub(crate) use write::attributes_of;
+
+use crate::ir::OpKind;
+
+impl OpKind {
+    /// The op's name in a program, with its dialect.
+    pub fn name(&self) -> &str {
+        attributes_of(self).0
+    }
+}
