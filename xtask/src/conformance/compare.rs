@@ -29,8 +29,8 @@ pub(super) struct Difference {
     pub(super) place: usize,
 }
 
-/// The significant bits behind the first and the smallest normal exponent of a float type.
-fn format(dtype: DType) -> Option<(i32, i32, i32)> {
+/// The significant bits behind the first, and the smallest and largest exponent of a float type.
+fn layout(dtype: DType) -> Option<(i32, i32, i32)> {
     match dtype.part() {
         DType::F64 => Some((52, -1022, 1023)),
         DType::F32 => Some((23, -126, 127)),
@@ -49,12 +49,12 @@ fn format(dtype: DType) -> Option<(i32, i32, i32)> {
 
 /// Half the distance between 1 and its neighbour is the relative error of one rounding; this is that whole distance.
 pub(super) fn epsilon(dtype: DType) -> Option<f64> {
-    format(dtype).map(|(bits, _, _)| 2_f64.powi(-bits))
+    layout(dtype).map(|(bits, _, _)| 2_f64.powi(-bits))
 }
 
 /// The distance between neighbours of a type around a number.
 pub(super) fn ulp(dtype: DType, number: f64) -> Option<f64> {
-    let (bits, lowest, _) = format(dtype)?;
+    let (bits, lowest, _) = layout(dtype)?;
     let exponent = if number.abs() < f64::MIN_POSITIVE {
         -1022
     } else {
@@ -65,7 +65,7 @@ pub(super) fn ulp(dtype: DType, number: f64) -> Option<f64> {
 
 /// The number that follows the largest finite one.
 fn beyond(dtype: DType) -> f64 {
-    let largest = format(dtype).map_or(1023, |(_, _, largest)| largest);
+    let largest = layout(dtype).map_or(1023, |(_, _, largest)| largest);
     if largest >= 1023 { f64::INFINITY } else { 2_f64.powi(largest + 1) }
 }
 

@@ -38,14 +38,14 @@ pub(super) struct Judge {
 }
 
 /// What was computed of a case.
-struct Computed {
-    program: Program,
+pub(super) struct Computed {
+    pub(super) program: Program,
     inputs: Vec<Tensor>,
-    outputs: Vec<Tensor>,
+    pub(super) outputs: Vec<Tensor>,
 }
 
 /// Why nothing was computed.
-enum Refusal {
+pub(super) enum Refusal {
     Outside(BTreeSet<String>),
     Wrong(String),
 }
@@ -99,7 +99,8 @@ impl Judge {
         }
     }
 
-    fn compute(&self, place: &Path) -> Result<Computed, Refusal> {
+    /// Runs a case.
+    pub(super) fn compute(&self, place: &Path) -> Result<Computed, Refusal> {
         let wrong = |error: &dyn std::fmt::Display| Refusal::Wrong(first_line(error));
         let text = case::text(place).map_err(|error| wrong(&error))?;
         let program = parse_verified(&text).map_err(|error| wrong(&error))?;

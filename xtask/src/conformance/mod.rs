@@ -8,6 +8,7 @@ mod case;
 mod compare;
 mod corpus;
 mod evaluate;
+mod explain;
 mod judge;
 mod lists;
 mod magnitude;
@@ -28,6 +29,7 @@ use anyhow::ensure;
 use crate::Verdict;
 use crate::measurement::write_json;
 
+use self::case::Case;
 use self::corpus::Corpus;
 use self::judge::{Judge, Outcome};
 use self::select::Selection;
@@ -62,6 +64,9 @@ pub(crate) struct Arguments {
     /// Show every case that did not pass, not only the first few of a group.
     #[arg(long)]
     verbose: bool,
+    /// Ask the other oracles about the cases that are wrong, and say how far each is from ours and from XLA's.
+    #[arg(long)]
+    explain: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -88,6 +93,7 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
         limit: 60,
         json: None,
         verbose: false,
+        explain: false,
     })
 }
 
@@ -109,12 +115,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let outcomes = in_parallel(&cases, |case| judge.judge(&corpus, case));
     let mut groups: BTreeMap<&str, Vec<(&str, Outcome)>> = BTreeMap::new();
     for (case, outcome) in cases.iter().zip(outcomes) {
-        groups.entry(&case.group).or_default().push((&case.name, outcome));
+        groups.entry(case.group.as_str()).or_default().push((case.name.as_str(), outcome));
     }
     let report = report::Report::new(&groups, SKIPPED_AT_MOST);
     println!("{}", report.text(arguments.verbose));
     if let Some(path) = &arguments.json {
         write_json(path, &report.rows())?;
+    }
+    if arguments.explain {
+        let wrong: Vec<&Case> = cases.iter().filter(|case| report.is_wrong(&case.name)).collect();
+        explain::explain(&corpus, &judge, &wrong)?;
     }
     Ok(Verdict::clean_if(report.clean()))
 }

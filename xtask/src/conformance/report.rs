@@ -87,6 +87,12 @@ impl<'a> Report<'a> {
         self.all.wrong == 0 && self.skipped_share() <= self.skipped_at_most
     }
 
+    /// Whether a case was found wrong.
+    pub(super) fn is_wrong(&self, name: &str) -> bool {
+        let mut cases = self.groups.values().flatten();
+        cases.any(|(case, outcome)| *case == name && matches!(outcome, Outcome::Wrong(_)))
+    }
+
     fn skipped_share(&self) -> f64 {
         let could = self.all.judged() + self.all.skipped;
         self.all.skipped as f64 / could.max(1) as f64

@@ -7,10 +7,8 @@ mod write;
 pub(crate) use read::kind_of;
 pub(crate) use write::attributes_of;
 
-use crate::ir::OpKind;
-
-impl OpKind {
-    /// The op's name in a program, with its dialect.
+impl crate::ir::OpKind {
+    /// The op's name in a program, dialect included.
     pub fn name(&self) -> &str {
         attributes_of(self).0
     }
