@@ -72,8 +72,11 @@ def _rows(missing: list[tuple[Path, str]], jobs: int) -> Iterator[dict[str, Any]
         return
     # A process that was forked from one that runs JAX can hang.
     context = multiprocessing.get_context("spawn")
-    with context.Pool(jobs) as pool:
-        yield from pool.imap_unordered(_make, missing, chunksize=4)
+    pool = context.Pool(jobs)
+    yield from pool.imap_unordered(_make, missing, chunksize=4)
+    # Processes that are told to end in the middle of something say so at length.
+    pool.close()
+    pool.join()
 
 
 def _with_progress(rows: Iterator[dict[str, Any]], total: int, begin: float) -> Iterator[dict[str, Any]]:

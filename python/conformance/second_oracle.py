@@ -100,9 +100,7 @@ def evaluate(folder: Path, file: str) -> list[Array]:
         pipeline = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
         PassManager.parse(pipeline).run(module.operation)
         main = ir.SymbolTable(module.operation)["main"]
-        arguments = [
-            attribute(tensors[f"input.{place}"], ty) for place, ty in enumerate(main.type.inputs)
-        ]
+        arguments = [attribute(tensors[f"input.{place}"], ty) for place, ty in enumerate(main.type.inputs)]
         return [array(result) for result in stablehlo.eval_module(module, arguments)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -169,7 +170,9 @@ def evaluate(name: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float
     function = FUNCTIONS[name]
     with gmpy2.context(gmpy2.get_context(), precision=PRECISION_BITS):
         # NaN in, NaN out: not every function of the library agrees.
-        results = [float(function(mpfr(value))) if not math.isnan(value) else _of_nan(name) for value in values.tolist()]
+        results = [
+            float(function(mpfr(value))) if not math.isnan(value) else _of_nan(name) for value in values.tolist()
+        ]
     return np.array(results, np.float64)
 
 
@@ -186,7 +189,8 @@ def write(folder: Path, names: Iterable[str] | None, jobs: int) -> None:
     missing = [(folder, name, dtype) for folder, name, dtype in work if not _file(folder, name, dtype).exists()]
     if missing:
         with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-            pool.map(_write_one, missing, chunksize=1)
+            for count, _ in enumerate(pool.imap_unordered(_write_one, missing), 1):
+                sys.stderr.write(f"  {count} of {len(missing)} tables\n")
 
 
 def _file(folder: Path, name: str, dtype: str) -> Path:

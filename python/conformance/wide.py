@@ -90,9 +90,7 @@ def evaluate(folder: Path, file: str) -> list[Array]:
             executable_devices=_jax.DeviceList((jax.devices()[0],)),
             compile_options=xc.CompileOptions(),
         )
-    arguments = [
-        jax.device_put(wide_array(tensors[f"input.{place}"], ty)) for place, ty in enumerate(types)
-    ]
+    arguments = [jax.device_put(wide_array(tensors[f"input.{place}"], ty)) for place, ty in enumerate(types)]
     results = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()
     return [np.asarray(shards[0]) for shards in results]
 

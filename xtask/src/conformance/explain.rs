@@ -43,7 +43,6 @@ fn apart(ours: Option<&Vec<Tensor>>, theirs: Option<&Vec<Tensor>>) -> String {
     let (Some(ours), Some(theirs)) = (ours, theirs) else { return "not to be had".to_owned() };
     let mut worst = 0.0_f64;
     for (ours, theirs) in ours.iter().zip(theirs) {
-        // Units of the largest element count where something is allowed at all.
         match compare(ours, theirs, Allowed { ulps: 1.0, ..Allowed::NOTHING }) {
             Ok(found) => worst = worst.max(found.map_or(0.0, |difference| difference.ulps)),
             Err(reason) => return reason,
