@@ -71,7 +71,7 @@ pub(super) fn while_loop(sees: &Sees<'_>) -> Rule<Expected> {
 }
 
 pub(super) fn call(sees: &Sees<'_>, callee: &str) -> Rule<Expected> {
-    let Some(function) = sees.program.function(callee) else {
+    let Some(function) = (sees.functions)(callee) else {
         return Err(format!("there is no function @{callee}"));
     };
     let arguments: Vec<&Type> =
@@ -103,7 +103,7 @@ pub(super) fn get_tuple_element(sees: &Sees<'_>, index: i64) -> Rule<Expected> {
 }
 
 pub(super) fn custom_call(sees: &Sees<'_>, call: &CustomCall) -> Rule<Expected> {
-    match call.called_computations.iter().find(|name| sees.program.function(name).is_none()) {
+    match call.called_computations.iter().find(|name| (sees.functions)(name).is_none()) {
         Some(missing) => Err(format!("there is no function @{missing}")),
         None => Ok(Expected::Stated),
     }

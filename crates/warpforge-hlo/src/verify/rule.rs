@@ -5,13 +5,14 @@ use std::fmt::Display;
 
 use warpforge_tensor::DType;
 
-use crate::ir::{Function, Op, Program, Region, ValueId};
+use crate::ir::{Function, Op, Region, ValueId};
 use crate::types::{Dimension, ElementType, TensorType, Type};
 
 pub(super) type Rule<T = ()> = Result<T, String>;
 
 /// What is said where the types of results are asked for and nothing but the op itself can say them.
-const UNSTATED: &str = "the type of the result does not follow from the operands, it must be stated";
+const UNSTATED: &str =
+    "the type of the result does not follow from the operands, it must be stated";
 
 /// What a rule says of an op's results. The verifier compares it with what the op states; where nothing is stated yet, it is
 /// what the results are.
@@ -83,9 +84,12 @@ fn compare<T: Display>(
     }
 }
 
+/// The functions of a program by name.
+pub(super) type Functions<'a> = dyn Fn(&str) -> Option<&'a Function> + 'a;
+
 /// One op and what surrounds it.
 pub(super) struct Sees<'a> {
-    pub(super) program: &'a Program,
+    pub(super) functions: &'a Functions<'a>,
     pub(super) function: &'a Function,
     pub(super) op: &'a Op,
     /// Whether the op states the types of its results; otherwise they are being asked for.
