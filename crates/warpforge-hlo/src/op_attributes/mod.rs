@@ -6,3 +6,10 @@ mod write;
 
 pub(crate) use read::kind_of;
 pub(crate) use write::attributes_of;
+
+impl crate::ir::OpKind {
+    /// The op's name in a program, dialect included.
+    pub fn name(&self) -> &str {
+        attributes_of(self).0
+    }
+}
