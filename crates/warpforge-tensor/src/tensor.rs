@@ -4,6 +4,7 @@
 //! a byte takes one byte with the value in its low bits, signed ones sign-extended; `i1` is 0 or 1.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::{DType, Elements, Shape, ShapeError};
@@ -36,6 +37,37 @@ pub enum TensorError {
         /// What was asked of it.
         asked: &'static str,
     },
+    /// Two tensors have no elements that could be compared one by one.
+    #[error("cannot compare {actual} with {expected}")]
+    Incomparable {
+        /// Type and shape of the tensor that is judged.
+        actual: String,
+        /// Type and shape of the tensor it is judged by.
+        expected: String,
+    },
+    /// A file of tensors cannot be read or written.
+    #[error("{}: {reason}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file does not hold the tensor asked for.
+    #[error("{}: no tensor named {name:?}{}", .path.display(), suggestion(.nearest))]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// The name asked for.
+        name: String,
+        /// A name in the file that may have been meant.
+        nearest: Option<String>,
+    },
+}
+
+/// The end of a message that names what may have been meant.
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
 /// A dense tensor.

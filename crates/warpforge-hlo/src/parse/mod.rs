@@ -11,6 +11,7 @@ mod dense;
 mod generic;
 mod location;
 mod module;
+mod parts;
 mod pretty;
 mod regions;
 mod types;

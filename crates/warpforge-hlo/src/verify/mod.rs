@@ -1,9 +1,10 @@
 //! The rules of the specification: the types of results follow from operands and attributes, values are defined before
 //! use, regions end as they must.
 //!
-//! Each family of ops has a file with its rules; a rule is a function from what an op [`Sees`] to the types of its results,
-//! or to a sentence that says which constraint is broken. Cost is linear in the program. Sizes that are not known agree
-//! with any size.
+//! Each family of ops has a file with its rules; a rule is a function from what an op [`Sees`] to what is [`Expected`] of
+//! its results, or to a sentence that says which constraint is broken. The verifier compares that with what the op states,
+//! [`infer`] hands it out: both ask the same rule. Cost is linear in the program. Sizes that are not known agree with any
+//! size.
 
 mod collective;
 mod control;
@@ -21,7 +22,7 @@ use crate::ir::{Function, Op, OpKind, Program, Region, ValueId};
 use crate::op_attributes::attributes_of;
 use crate::types::Type;
 
-use self::rule::{Sees, same_type};
+use self::rule::{Expected, Rule, Sees, same_type};
 
 /// What breaks a rule, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,16 +164,53 @@ impl Verifier<'_> {
         for id in &op.results {
             self.define(*id, op.offset)?;
         }
-        let sees = Sees { program: self.program, function: self.function, op };
-        rules(&sees).or_else(|message| {
-            let (name, _) = attributes_of(&op.kind);
-            self.broken(format!("{name}: {message}"), op.offset)
-        })
+        check(self.program, self.function, op)
+            .or_else(|message| self.broken(message, op.offset))
     }
 }
 
+/// Judges one op whose operands and results have types: a sentence that begins with its name where it breaks a rule.
+pub(crate) fn check(program: &Program, function: &Function, op: &Op) -> Result<(), String> {
+    let sees = Sees { program, function, op, stated: true };
+    let checked = rules(&sees).and_then(|expected| expected.check(&sees));
+    checked.map_err(|message| named(op, &message))
+}
+
+fn named(op: &Op, message: &str) -> String {
+    format!("{}: {message}", attributes_of(&op.kind).0)
+}
+
+/// The types of an op's results, from its operands, attributes and regions; a sentence where they break a rule, or where
+/// only the op itself can state them.
+pub(crate) fn infer(program: &Program, function: &Function, op: &Op) -> Result<Vec<Type>, String> {
+    let inferred = rules(&Sees { program, function, op, stated: false });
+    inferred.and_then(Expected::into_types).map_err(|message| named(op, &message))
+}
+
+/// Whether ops of this kind have regions.
+fn has_regions(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::AllReduce { .. }
+            | OpKind::Case
+            | OpKind::If
+            | OpKind::Map { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::ReduceScatter { .. }
+            | OpKind::ReduceWindow(_)
+            | OpKind::Scatter(_)
+            | OpKind::SelectAndScatter(_)
+            | OpKind::Sort { .. }
+            | OpKind::While
+            | OpKind::Chlo { .. }
+    )
+}
+
 /// Applies the rule of an op's family.
-fn rules(sees: &Sees<'_>) -> Result<(), String> {
+fn rules(sees: &Sees<'_>) -> Rule<Expected> {
+    if !sees.op.regions.is_empty() && !has_regions(&sees.op.kind) {
+        return Err("expected no region".into());
+    }
     match &sees.op.kind {
         OpKind::Unary(unary) => elementwise::unary(sees, *unary),
         OpKind::Binary(binary) => elementwise::binary(sees, *binary),
@@ -242,7 +280,7 @@ fn rules(sees: &Sees<'_>) -> Result<(), String> {
         OpKind::While => control::while_loop(sees),
         OpKind::Call { callee } => control::call(sees, callee),
         OpKind::Composite { decomposition, .. } => control::call(sees, decomposition),
-        OpKind::Return | OpKind::FunctionReturn => sees.results_are(&[]),
+        OpKind::Return | OpKind::FunctionReturn => Ok(Expected::Types(Vec::new())),
         OpKind::OptimizationBarrier => control::optimization_barrier(sees),
         OpKind::Tuple => control::tuple(sees),
         OpKind::GetTupleElement { index } => control::get_tuple_element(sees, *index),
@@ -266,6 +304,8 @@ fn rules(sees: &Sees<'_>) -> Result<(), String> {
         OpKind::UniformQuantize => quantized::quantize(sees),
         OpKind::UniformDequantize => quantized::dequantize(sees),
         // Their rules are those of what they are expanded to.
-        OpKind::Einsum { .. } | OpKind::UnaryEinsum { .. } | OpKind::Chlo { .. } => Ok(()),
+        OpKind::Einsum { .. } | OpKind::UnaryEinsum { .. } | OpKind::Chlo { .. } => {
+            Ok(Expected::Stated)
+        }
     }
 }
