@@ -182,9 +182,9 @@ fn collectives(
         }
         OpKind::AllToAll { split_dimension, concat_dimension, split_count, group } => {
             let splits = collective::Splits {
-                dimension: *split_dimension,
-                concatenated: *concat_dimension,
-                count: *split_count,
+                split_dimension: *split_dimension,
+                concat_dimension: *concat_dimension,
+                split_count: *split_count,
             };
             collective::all_to_all(splits, group, operands, results, exchange)
         }

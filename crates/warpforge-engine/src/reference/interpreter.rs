@@ -286,7 +286,7 @@ impl<'a> Context<'a> {
 
     fn memory(&self, entry: &'a Function) -> MemoryPlan {
         let mut estimate =
-            Estimate { program: self.program, liveness: &self.functions, known: HashMap::new() };
+            Estimate { liveness: &self.functions, known: HashMap::new() };
         let mut peak = estimate.function(&entry.name);
         if peak.at.is_none() {
             let arguments = entry.arguments.iter().map(|argument| bytes(entry.ty(argument.value)));

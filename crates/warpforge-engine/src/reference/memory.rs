@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use warpforge_hlo::ir::{Function, Op, OpKind, Program, Region, ValueId};
+use warpforge_hlo::ir::{Function, Op, OpKind, Region, ValueId};
 use warpforge_hlo::types::{TensorType, Type};
 
 use super::liveness::{OpLiveness, RegionLiveness};
@@ -24,7 +24,6 @@ pub struct MemoryPlan {
 
 /// Everything the estimate looks at.
 pub(super) struct Estimate<'a> {
-    pub(super) program: &'a Program,
     pub(super) liveness: &'a HashMap<&'a str, (&'a Function, RegionLiveness)>,
     pub(super) known: HashMap<&'a str, Peak<'a>>,
 }

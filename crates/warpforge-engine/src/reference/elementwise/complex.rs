@@ -378,7 +378,7 @@ mod tests {
         close(atan(c(1e200, 1.0)), c(FRAC_PI_2, 0.0));
         close(log(c(1.0, 1e-9)), c(5e-19, 1e-9));
         close(sqrt(c(1e300, 1e300)), c(1.098_684_113_467_809_9e150, 4.550_898_605_622_274e149));
-        assert_eq!(abs(c(3e200, 4e200)), 5e200);
+        close(c(abs(c(3e200, 4e200)), 0.0), c(5e200, 0.0));
     }
 
     #[test]
