@@ -5,4 +5,4 @@
 mod error;
 pub mod reference;
 
-pub use error::EngineError;
+pub use error::{EngineError, Place};
