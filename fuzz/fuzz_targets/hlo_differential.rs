@@ -2,8 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use warpforge_engine::reference::{Interpreter, Value};
 use warpforge_fuzz::differential::{Kind, Naive, Number, generate};
-use warpforge_hlo::{parse, parse_verified};
+use warpforge_hlo::{Program, parse, parse_verified};
 use warpforge_tensor::Tensor;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -39,4 +40,14 @@ fn same(ours: &Tensor, naive: &Naive) -> bool {
     }
     let bytes: Vec<u8> = naive.numbers.iter().flat_map(|number| number.bytes()).collect();
     ours.bytes() == bytes
+}
+
+/// Runs a program in the reference interpreter.
+fn run(program: &Program) -> Result<Vec<Tensor>, String> {
+    let results = Interpreter::new(program).run(Vec::new()).map_err(|error| error.to_string())?;
+    let tensor = |value| match value {
+        Value::Tensor(tensor) => Ok(tensor),
+        other => Err(format!("{other:?} is no tensor")),
+    };
+    results.into_iter().map(tensor).collect()
 }

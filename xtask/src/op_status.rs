@@ -134,12 +134,12 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
 }
 
 fn page() -> anyhow::Result<String> {
-    let mut stages: BTreeMap<String, Vec<Stages>> = BTreeMap::new();
+    let mut stages = BTreeMap::new();
     for program in self_check::committed()? {
         let found = program.stages();
-        let own = ops().into_iter().find(|op| short(op) == program.name && found.ops.contains(*op));
-        if let Some(op) = own {
-            stages.entry(op.to_owned()).or_default().push(found.clone());
+        let named = |op: &&str| *op == program.name || short(op) == program.name;
+        if let Some(op) = ops().into_iter().find(|op| named(op) && found.ops.contains(*op)) {
+            stages.insert(op.to_owned(), (program.name, found));
         }
     }
     Ok(render(&stages))
@@ -149,7 +149,8 @@ fn short(op: &str) -> &str {
     op.split_once('.').map_or(op, |(_, name)| name)
 }
 
-fn render(stages: &BTreeMap<String, Vec<Stages>>) -> String {
+/// The page; `stages` has, by op, the name of its program and how far that got.
+fn render(stages: &BTreeMap<String, (String, Stages)>) -> String {
     let mut text = String::from(
         "# Status of every op\n\n\
          Made by `cargo xtask op-status` from the programs in `tests/conformance` and from what they do; CI compares it.\n\
@@ -157,31 +158,27 @@ fn render(stages: &BTreeMap<String, Vec<Stages>>) -> String {
          interpreter computes what the program expects. *tests*: the self-checking program.\n\n",
     );
     let ops = ops();
-    let whole = ops.iter().filter(|op| stages.get(**op).is_some_and(|found| done(found))).count();
+    let done = |(_, found): &(String, Stages)| {
+        found.parses && found.verifies && found.computes.is_ok()
+    };
+    let whole = ops.iter().filter(|op| stages.get(**op).is_some_and(done)).count();
     let _ = writeln!(text, "{whole} of {} ops have all four.\n", ops.len());
     text.push_str("| op | parse | verify | reference | tests |\n|---|---|---|---|---|\n");
     for op in ops {
-        let found = stages.get(op).map_or(&[][..], Vec::as_slice);
-        let word = |yes: bool| if yes { "yes" } else { "no" };
-        let every = |test: fn(&Stages) -> bool| word(!found.is_empty() && found.iter().all(test));
-        let program = if found.is_empty() {
-            "none".to_owned()
-        } else {
-            format!("[{0}](../tests/conformance/{0}.mlir)", short(op))
+        let Some((file, found)) = stages.get(op) else {
+            let _ = writeln!(text, "| `{op}` | no | no | no | none |");
+            continue;
         };
+        let word = |yes: bool| if yes { "yes" } else { "no" };
         let _ = writeln!(
             text,
-            "| `{op}` | {} | {} | {} | {program} |",
-            every(|stages| stages.parses),
-            every(|stages| stages.verifies),
-            every(|stages| stages.computes.is_ok()),
+            "| `{op}` | {} | {} | {} | [{file}](../tests/conformance/{file}.mlir) |",
+            word(found.parses),
+            word(found.verifies),
+            word(found.computes.is_ok()),
         );
     }
     text
-}
-
-fn done(found: &[Stages]) -> bool {
-    found.iter().all(|stages| stages.parses && stages.verifies && stages.computes.is_ok())
 }
 
 #[cfg(test)]
@@ -198,7 +195,7 @@ mod tests {
             computes: Err("no".to_owned()),
             ops: BTreeSet::new(),
         };
-        let text = render(&BTreeMap::from([("stablehlo.add".to_owned(), vec![found])]));
+        let text = render(&BTreeMap::from([("stablehlo.add".to_owned(), ("add".to_owned(), found))]));
         assert!(text.contains("| `stablehlo.add` | yes | yes | no | [add](../tests/conformance/add.mlir) |"));
     }
 }

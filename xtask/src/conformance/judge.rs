@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use warpforge_hlo::ir::OpKind;
@@ -11,7 +12,7 @@ use warpforge_tensor::Tensor;
 use super::case::{self, Case, Oracle};
 use super::compare::{Allowed, compare};
 use super::corpus::Corpus;
-use super::evaluate::{Answer, evaluate, guarded};
+use super::evaluate::{Answer, evaluate, guarded, keep_panics_quiet};
 use super::lists::{Arbitration, Lists};
 use super::tolerance::Tolerances;
 
@@ -53,6 +54,7 @@ pub(super) enum Refusal {
 impl Judge {
     /// With the committed tables and a time limit for each case.
     pub(super) fn new(limit: Duration) -> anyhow::Result<Self> {
+        keep_panics_quiet();
         Ok(Self { tolerances: Tolerances::committed()?, lists: Lists::committed()?, limit })
     }
 
@@ -106,7 +108,11 @@ impl Judge {
         let program = parse_verified(&text).map_err(|error| wrong(&error))?;
         let inputs = case::inputs(place, &program).map_err(|error| wrong(&error))?;
         let (shared, handed) = (program.clone(), inputs.clone());
-        match guarded(self.limit, move || evaluate(&shared, handed)) {
+        let run = move |cancel: &AtomicBool| {
+            let main = shared.main().map_or("main", |function| function.name.as_str());
+            evaluate(&shared, main, handed, cancel)
+        };
+        match guarded(self.limit, run) {
             Answer::Ended(Ok(outputs)) => Ok(Computed { program, inputs, outputs }),
             Answer::Ended(Err(reason)) => {
                 let targets = targets(&program);

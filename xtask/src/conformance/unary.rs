@@ -167,7 +167,7 @@ fn worst(folder: &Path, op: &str, dtype: DType) -> anyhow::Result<Worst> {
     let text = program(op, dtype, exact.len());
     let program = parse_verified(&text)?;
     let handed = vec![input.clone()];
-    let results = match guarded(LIMIT, move || evaluate(&program, handed)) {
+    let results = match guarded(LIMIT, move |cancel| evaluate(&program, "main", handed, cancel)) {
         Answer::Ended(results) => results.map_err(anyhow::Error::msg)?,
         Answer::Panicked(said) => bail!("panicked: {said}"),
         Answer::Late => bail!("took more than {} s", LIMIT.as_secs()),
