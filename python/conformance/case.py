@@ -47,6 +47,6 @@ def plain(leaf: Any) -> Array:
     """A value as an array of numbers, with the type it has in the program."""
     import jax
 
-    if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended):
+    if isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.extended):
         leaf = jax.random.key_data(leaf)
     return np.asarray(leaf)

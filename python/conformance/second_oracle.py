@@ -164,7 +164,7 @@ def _number(word: str, dtype: np.dtype[Any]) -> Any:
 def _dtype(element: str) -> np.dtype[Any]:
     import ml_dtypes
 
-    special = {
+    special: dict[str, np.dtype[Any]] = {
         "i1": np.dtype(bool),
         "bf16": np.dtype(ml_dtypes.bfloat16),
         "complex<f32>": np.dtype(np.complex64),

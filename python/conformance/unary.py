@@ -38,6 +38,11 @@ def _rsqrt(x: Number) -> Number:
     return 1 / gmpy2.sqrt(x)
 
 
+def _whole(function: Function) -> Function:
+    """A rounding that leaves infinities, which the library has no whole numbers for, as they are."""
+    return lambda x: x if gmpy2.is_infinite(x) else mpfr(function(x))
+
+
 def _sign(x: Number) -> Number:
     return x if gmpy2.is_nan(x) or x == 0 else mpfr(gmpy2.sign(x))
 
@@ -103,17 +108,17 @@ def _bessel_i1e(x: Number) -> Number:
 FUNCTIONS: dict[str, Function] = {
     "stablehlo.abs": abs,
     "stablehlo.cbrt": gmpy2.cbrt,
-    "stablehlo.ceil": gmpy2.ceil,
+    "stablehlo.ceil": _whole(gmpy2.ceil),
     "stablehlo.cosine": gmpy2.cos,
     "stablehlo.exponential": gmpy2.exp,
     "stablehlo.exponential_minus_one": gmpy2.expm1,
-    "stablehlo.floor": gmpy2.floor,
+    "stablehlo.floor": _whole(gmpy2.floor),
     "stablehlo.log": gmpy2.log,
     "stablehlo.log_plus_one": gmpy2.log1p,
     "stablehlo.logistic": _logistic,
     "stablehlo.negate": lambda x: -x,
-    "stablehlo.round_nearest_afz": gmpy2.rint_round,
-    "stablehlo.round_nearest_even": gmpy2.rint,
+    "stablehlo.round_nearest_afz": _whole(gmpy2.rint_round),
+    "stablehlo.round_nearest_even": _whole(gmpy2.rint),
     "stablehlo.rsqrt": _rsqrt,
     "stablehlo.sign": _sign,
     "stablehlo.sine": gmpy2.sin,

@@ -35,17 +35,16 @@ def _constant(found: re.Match[str]) -> str:
     body, between, element = found.groups()
     part = _dtype(element.removeprefix("complex<").removesuffix(">"))
 
-    def wide_bytes(digits: str, order: str) -> bytes:
-        values = np.frombuffer(bytes.fromhex(digits), part.newbyteorder(order) if part.kind == "f" else part)
-        return values.astype(np.float64).tobytes()
+    def wide_bytes(narrow: bytes) -> bytes:
+        return np.frombuffer(narrow, part).astype(np.float64).tobytes()
 
     if body.startswith('"0x'):
-        body = f'"0x{wide_bytes(body[3:-1], "<").hex().upper()}"'
+        body = f'"0x{wide_bytes(bytes.fromhex(body[3:-1])).hex().upper()}"'
     else:
 
         def number(word: re.Match[str]) -> str:
             bits = int(word.group(), 16).to_bytes(part.itemsize, "little")
-            return f"0x{wide_bytes(bits.hex(), '<')[::-1].hex().upper()}"
+            return f"0x{wide_bytes(bits)[::-1].hex().upper()}"
 
         body = HEXADECIMAL.sub(number, body)
     return f"dense<{body}>{between}{element}>"
@@ -75,8 +74,7 @@ def evaluate(folder: Path, file: str) -> list[Array]:
     """Runs one case, widened."""
     import jax
     from jax._src.interpreters import mlir
-    from jax._src.lib import _jax
-    from jax._src.lib import xla_client as xc
+    from jaxlib import _jax
     from jaxlib.mlir import ir
 
     text = (folder / f"{file}.mlir").read_text()
@@ -88,7 +86,7 @@ def evaluate(folder: Path, file: str) -> list[Array]:
         executable = client.compile_and_load(
             module,
             executable_devices=_jax.DeviceList((jax.devices()[0],)),
-            compile_options=xc.CompileOptions(),
+            compile_options=_jax.CompileOptions(),
         )
     arguments = [jax.device_put(wide_array(tensors[f"input.{place}"], ty)) for place, ty in enumerate(types)]
     results = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()
