@@ -229,7 +229,8 @@ func.func public @main(%x: tensor<i1>) -> tensor<i1> {
   return %r : tensor<i1>
 }";
     let program = program(text);
-    let yes = || vec![Value::Tensor(Tensor::from_integers(DType::I1, Shape::scalar(), vec![1]).unwrap())];
+    let yes =
+        || vec![Value::Tensor(Tensor::from_integers(DType::I1, Shape::scalar(), vec![1]).unwrap())];
     let limits = Limits { steps: Some(1000), ..Limits::default() };
     let error = Interpreter::new(&program).limits(limits).run(yes()).unwrap_err();
     assert!(error.to_string().contains("ops were executed"), "{error}");

@@ -99,8 +99,7 @@ impl Body for RegionBody<'_> {
     fn commutative(&self) -> Option<Binary> {
         let op = self.only_op()?;
         let OpKind::Binary(binary) = op.kind else { return None };
-        let ([a, b], [first, second]) =
-            (self.region.arguments.as_slice(), op.operands.as_slice())
+        let ([a, b], [first, second]) = (self.region.arguments.as_slice(), op.operands.as_slice())
         else {
             return None;
         };

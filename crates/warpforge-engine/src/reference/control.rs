@@ -20,9 +20,9 @@ pub(super) fn execute(
     Ok(match &op.kind {
         OpKind::Call { callee } => context.call(state, callee, operands),
         OpKind::Composite { decomposition, .. } => context.call(state, decomposition, operands),
-        OpKind::If => branch(context, state, frame, (op, freed), &operands, |chosen| {
-            usize::from(chosen == 0)
-        }),
+        OpKind::If => {
+            branch(context, state, frame, (op, freed), &operands, |chosen| usize::from(chosen == 0))
+        }
         // What is out of range chooses the last branch.
         OpKind::Case => branch(context, state, frame, (op, freed), &operands, |chosen| {
             usize::try_from(chosen).unwrap_or(usize::MAX)

@@ -125,20 +125,20 @@ fn with_body(
         (OpKind::Sort { dimension, .. }, ..) => sort::sort(*dimension, operands, results, body),
         (OpKind::SelectAndScatter(numbers), [operand, source, init], [result]) => {
             let [select, scatter] = bodies.as_mut_slice() else { return None };
-            one(window::select_and_scatter(
-                numbers, operand, source, init, result, select, scatter,
-            ))
+            one(window::select_and_scatter(numbers, operand, source, init, result, select, scatter))
         }
         (OpKind::AllReduce { group }, ..) => match exchange(state) {
             Ok(exchange) => collective::all_reduce(group, operands, results, body, exchange),
             Err(error) => Err(error),
         },
-        (OpKind::ReduceScatter { dimension, group }, [operand], [result]) => match exchange(state) {
-            Ok(exchange) => one(collective::reduce_scatter(
-                *dimension, group, operand, result, body, exchange,
-            )),
-            Err(error) => Err(error),
-        },
+        (OpKind::ReduceScatter { dimension, group }, [operand], [result]) => {
+            match exchange(state) {
+                Ok(exchange) => one(collective::reduce_scatter(
+                    *dimension, group, operand, result, body, exchange,
+                )),
+                Err(error) => Err(error),
+            }
+        }
         _ => return None,
     })
 }

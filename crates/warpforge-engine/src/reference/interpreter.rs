@@ -105,7 +105,10 @@ impl<'a> Interpreter<'a> {
             Some(name) => self.program.function(name).ok_or_else(|| {
                 let names: Vec<String> =
                     self.program.functions.iter().map(|found| format!("@{}", found.name)).collect();
-                EngineError::Input(format!("there is no function @{name}, but {}", names.join(", ")))
+                EngineError::Input(format!(
+                    "there is no function @{name}, but {}",
+                    names.join(", ")
+                ))
             }),
             None => self.program.main().ok_or_else(|| {
                 EngineError::Input("the program has no function @main; name the one to run".into())
@@ -285,8 +288,7 @@ impl<'a> Context<'a> {
     }
 
     fn memory(&self, entry: &'a Function) -> MemoryPlan {
-        let mut estimate =
-            Estimate { liveness: &self.functions, known: HashMap::new() };
+        let mut estimate = Estimate { liveness: &self.functions, known: HashMap::new() };
         let mut peak = estimate.function(&entry.name);
         if peak.at.is_none() {
             let arguments = entry.arguments.iter().map(|argument| bytes(entry.ty(argument.value)));

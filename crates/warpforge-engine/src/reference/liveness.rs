@@ -44,7 +44,8 @@ struct Search {
 pub(super) fn of_function(function: &Function) -> RegionLiveness {
     let count = function.values.len();
     let mut search = Search { depths: vec![0; count], last: vec![None; count], path: Vec::new() };
-    let arguments: Vec<ValueId> = function.arguments.iter().map(|argument| argument.value).collect();
+    let arguments: Vec<ValueId> =
+        function.arguments.iter().map(|argument| argument.value).collect();
     search.region(&arguments, &function.body)
 }
 

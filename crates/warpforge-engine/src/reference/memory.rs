@@ -122,14 +122,17 @@ impl<'a> Estimate<'a> {
 pub(super) fn bytes(ty: &Type) -> u64 {
     match ty {
         Type::Tensor(tensor) => elements(tensor).saturating_mul(tensor.storage().bytes() as u64),
-        Type::Tuple(parts) => parts.iter().fold(0, |sum: u64, part| sum.saturating_add(bytes(part))),
+        Type::Tuple(parts) => {
+            parts.iter().fold(0, |sum: u64, part| sum.saturating_add(bytes(part)))
+        }
         Type::Token => 0,
     }
 }
 
 fn elements(tensor: &TensorType) -> u64 {
     let size = |(index, dimension): (usize, &warpforge_hlo::Dimension)| {
-        let bound = || tensor.bounds.as_ref().and_then(|bounds| bounds.get(index).copied().flatten());
+        let bound =
+            || tensor.bounds.as_ref().and_then(|bounds| bounds.get(index).copied().flatten());
         dimension.size().or_else(bound).unwrap_or(1)
     };
     tensor.dimensions.iter().enumerate().map(size).fold(1, u64::saturating_mul)

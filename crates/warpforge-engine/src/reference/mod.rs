@@ -35,6 +35,8 @@ mod shape;
 mod sliding;
 mod sort;
 mod strided;
+#[cfg(test)]
+mod tests;
 mod value;
 mod window;
 

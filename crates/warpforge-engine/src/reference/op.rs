@@ -8,8 +8,7 @@ use super::Value;
 use super::control::{self, tensors};
 use super::interpreter::{Context, Frame, State};
 use super::liveness::OpLiveness;
-use super::quantized::{expressed, expressed_type, stored};
-use super::{chlo, custom_call, dynamic_shape, elementwise, families, shape};
+use super::{chlo, custom_call, dynamic_shape, elementwise, families, quantized, shape};
 use crate::EngineError;
 
 /// Computes the results of an op.
@@ -32,28 +31,39 @@ pub(super) fn execute<'a>(
         return custom_call::execute(call, &op.attributes, operands, &result_types);
     }
     let operands = tensors(operands)?;
-    let quantized = operand_types.iter().chain(&result_types).any(|ty| ty.dtype().is_none());
-    let results = if quantized && !moves_elements(&op.kind) {
-        // What is stored stands for real numbers: these are computed with, and stored again.
-        let operands = operands
-            .iter()
-            .zip(&operand_types)
-            .map(|(tensor, ty)| expressed(tensor, ty))
-            .collect::<Result<Vec<_>, _>>()?;
-        let types: Vec<TensorType> = result_types.iter().map(|ty| expressed_type(ty)).collect();
-        let types: Vec<&TensorType> = types.iter().collect();
-        let results = compute(context, state, frame, (op, freed), &operands, &types)?;
-        results
-            .into_iter()
-            .zip(&result_types)
-            .map(|(tensor, ty)| stored(tensor, ty))
-            .collect::<Result<Vec<_>, _>>()?
-    } else if let (OpKind::UniformQuantize, [operand]) = (&op.kind, operands.as_slice()) {
-        vec![stored(expressed(operand, operand_types[0])?, result_types[0])?]
-    } else if let (OpKind::UniformDequantize, [operand]) = (&op.kind, operands.as_slice()) {
-        vec![expressed(operand, operand_types[0])?]
-    } else {
-        compute(context, state, frame, (op, freed), &operands, &result_types)?
+    let any_quantized = operand_types.iter().chain(&result_types).any(|ty| ty.dtype().is_none());
+    let results = match (&op.kind, operands.as_slice(), operand_types.as_slice()) {
+        (OpKind::UniformQuantize, [operand], [ty]) => {
+            vec![quantized::uniform_quantize(operand, ty, result_types[0])?]
+        }
+        (OpKind::UniformDequantize, [operand], [ty]) => {
+            vec![quantized::uniform_dequantize(operand, ty)?]
+        }
+        (OpKind::DotGeneral(numbers), [lhs, rhs], [left, right]) if any_quantized => {
+            let (lhs, rhs) = ((lhs, *left), (rhs, *right));
+            vec![quantized::dot_general(numbers, lhs, rhs, result_types[0])?]
+        }
+        (OpKind::Convolution(numbers), [lhs, rhs], [left, right]) if any_quantized => {
+            let (lhs, rhs) = ((lhs, *left), (rhs, *right));
+            vec![quantized::convolution(numbers, lhs, rhs, result_types[0])?]
+        }
+        (kind, ..) if any_quantized && !moves_elements(kind) => {
+            // What is stored stands for real numbers: these are computed with, and stored again.
+            let operands = operands
+                .iter()
+                .zip(&operand_types)
+                .map(|(tensor, ty)| quantized::expressed(tensor, ty))
+                .collect::<Result<Vec<_>, _>>()?;
+            let types: Vec<TensorType> =
+                result_types.iter().map(|ty| quantized::expressed_type(ty)).collect();
+            let types: Vec<&TensorType> = types.iter().collect();
+            compute(context, state, frame, (op, freed), &operands, &types)?
+                .into_iter()
+                .zip(&result_types)
+                .map(|(tensor, ty)| quantized::stored(tensor, ty))
+                .collect::<Result<Vec<_>, _>>()?
+        }
+        _ => compute(context, state, frame, (op, freed), &operands, &result_types)?,
     };
     Ok(results.into_iter().map(Value::Tensor).collect())
 }
@@ -118,9 +128,7 @@ fn compute(
         return families::compute(context, state, frame, (op, freed), operands, results);
     };
     let one = match (&op.kind, operands) {
-        (OpKind::Unary(unary), [operand]) => {
-            elementwise::unary(*unary, operand, result.storage())
-        }
+        (OpKind::Unary(unary), [operand]) => elementwise::unary(*unary, operand, result.storage()),
         (OpKind::Binary(binary), [lhs, rhs]) => {
             elementwise::binary(*binary, lhs, rhs, result.storage())
         }

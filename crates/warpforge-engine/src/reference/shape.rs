@@ -176,8 +176,7 @@ pub(super) fn pad(
     for (axis, size) in operand.shape().sizes().iter().enumerate() {
         let size = *size as i128;
         let inside = i128::from(padding.interior[axis]) * (size - 1).max(0);
-        let total =
-            size + inside + i128::from(padding.low[axis]) + i128::from(padding.high[axis]);
+        let total = size + inside + i128::from(padding.low[axis]) + i128::from(padding.high[axis]);
         sizes.push(usize::try_from(total).map_err(|_| {
             EngineError::Value(format!("padding leaves {total} elements in dimension {axis}"))
         })?);
@@ -344,7 +343,10 @@ mod tests {
     #[test]
     fn counting_up() {
         let shape = Shape::new([2, 3]).unwrap();
-        assert_eq!(iota(DType::I32, shape.clone(), 1).unwrap(), tensor(&[2, 3], vec![0, 1, 2, 0, 1, 2]));
+        assert_eq!(
+            iota(DType::I32, shape.clone(), 1).unwrap(),
+            tensor(&[2, 3], vec![0, 1, 2, 0, 1, 2])
+        );
         let rows = iota(DType::F32, shape, 0).unwrap();
         assert_eq!(rows.floats(), Ok(vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0]));
     }

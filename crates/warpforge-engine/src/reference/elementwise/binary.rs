@@ -167,7 +167,11 @@ fn next_after(a: f64, b: f64, dtype: DType) -> f64 {
     let up = b > a;
     match dtype {
         DType::F64 => {
-            if up { a.next_up() } else { a.next_down() }
+            if up {
+                a.next_up()
+            } else {
+                a.next_down()
+            }
         }
         DType::F32 => {
             let narrow = a as f32;

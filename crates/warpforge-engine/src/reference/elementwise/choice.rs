@@ -50,8 +50,7 @@ pub(in crate::reference) fn compare(
     rhs: &Tensor,
 ) -> Result<Tensor, EngineError> {
     let dtype = lhs.dtype();
-    let holds =
-        |a: Scalar, b: Scalar| u8::from(compare_scalars(direction, kind, (a, b), dtype));
+    let holds = |a: Scalar, b: Scalar| u8::from(compare_scalars(direction, kind, (a, b), dtype));
     let answers: Vec<u8> = match (lhs.elements(), rhs.elements()) {
         (Elements::Integers(a), Elements::Integers(b)) => {
             let pairs = a.into_iter().zip(b);
@@ -118,9 +117,8 @@ pub(in crate::reference) fn clamp(
         if values.len() == 1 { values[0] } else { values[place] }
     }
     let dtype = operand.dtype();
-    let fits = |bound: &Tensor| {
-        bound.shape() == &Shape::scalar() || bound.shape() == operand.shape()
-    };
+    let fits =
+        |bound: &Tensor| bound.shape() == &Shape::scalar() || bound.shape() == operand.shape();
     if !fits(low) || !fits(high) {
         return Err(EngineError::Value("the bounds do not have the operand's shape".into()));
     }

@@ -77,7 +77,8 @@ fn exact_square(x: f64) -> (f64, f64) {
 fn log_abs(z: C) -> f64 {
     let (large, small) = (z.re.abs().max(z.im.abs()), z.re.abs().min(z.im.abs()));
     if (0.5..2.0).contains(&large) && small < 2.0 {
-        let ((square, rest), (small_square, small_rest)) = (exact_square(large), exact_square(small));
+        let ((square, rest), (small_square, small_rest)) =
+            (exact_square(large), exact_square(small));
         return 0.5 * libm::log1p(((square - 1.0) + small_square) + (rest + small_rest));
     }
     if large > LARGE || (large < 1.0 / LARGE && large > 0.0) {
@@ -197,7 +198,8 @@ pub(super) fn cosh(z: C) -> C {
         let half = libm::exp(z.re.abs() / 2.0);
         return c(half * cos / 2.0 * half, half * sin / 2.0 * half * 1.0_f64.copysign(z.re));
     }
-    let im = if z.im == 0.0 { z.im * 1.0_f64.copysign(z.re) } else { zero_or(libm::sinh(z.re), sin) };
+    let im =
+        if z.im == 0.0 { z.im * 1.0_f64.copysign(z.re) } else { zero_or(libm::sinh(z.re), sin) };
     c(libm::cosh(z.re) * cos, im)
 }
 
@@ -325,11 +327,8 @@ pub(super) fn power(z: C, w: C) -> C {
     }
     let (size, angle) = (log_abs(z), libm::atan2(z.im, z.re));
     // For a real exponent the size by itself loses no digits in the logarithm.
-    let scale = if w.im == 0.0 {
-        libm::pow(abs(z), w.re)
-    } else {
-        libm::exp(w.re * size - w.im * angle)
-    };
+    let scale =
+        if w.im == 0.0 { libm::pow(abs(z), w.re) } else { libm::exp(w.re * size - w.im * angle) };
     let turn = w.im * size + w.re * angle;
     let (sin, cos) = libm::sincos(turn);
     c(scale * cos, scale * sin)

@@ -38,11 +38,8 @@ fn whole(value: f64, to: DType) -> i64 {
 
 /// An integer as an f64 that rounds to the type as the integer itself would.
 fn real(value: i64, from: DType, to: DType) -> f64 {
-    let exact = if from.kind() == Kind::Signed {
-        i128::from(value)
-    } else {
-        i128::from(value as u64)
-    };
+    let exact =
+        if from.kind() == Kind::Signed { i128::from(value) } else { i128::from(value as u64) };
     let near = exact as f64;
     let back = near as i128;
     if to == DType::F64 || back == exact {

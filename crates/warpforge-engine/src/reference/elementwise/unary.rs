@@ -43,7 +43,11 @@ pub(in crate::reference) fn unary(
 }
 
 /// The same of one element of type `dtype`, not yet rounded.
-pub(in crate::reference) fn unary_scalar(op: Unary, operand: Scalar, dtype: DType) -> Option<Scalar> {
+pub(in crate::reference) fn unary_scalar(
+    op: Unary,
+    operand: Scalar,
+    dtype: DType,
+) -> Option<Scalar> {
     Some(match (function(op, dtype)?, operand) {
         (Function::Real(f), Scalar::Float(value)) => Scalar::Float(f(value)),
         (Function::RealTest(f), Scalar::Float(value)) => Scalar::Integer(i64::from(f(value))),
