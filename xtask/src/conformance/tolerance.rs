@@ -30,6 +30,7 @@ pub(super) struct Tolerances {
 #[serde(deny_unknown_fields)]
 struct Rounded {
     real: Vec<String>,
+    cancelling: Vec<String>,
     conversions: Vec<String>,
     complex: BTreeMap<String, f64>,
 }
@@ -76,6 +77,7 @@ struct Budget {
     /// The power of an input that a term of a sum can have.
     degree: i32,
     roundings: usize,
+    cancels: bool,
     /// What a lone rounding would have cost.
     lone: f64,
 }
@@ -124,6 +126,9 @@ impl Tolerances {
         // One rounding is the same on both sides.
         if budget.roundings == 1 && budget.relative == budget.lone {
             budget.relative = 0.0;
+        } else if budget.cancels {
+            budget.norm = true;
+            budget.degree = budget.degree.max(1);
         }
         budget
     }
@@ -152,6 +157,7 @@ impl Tolerances {
             || (op.narrows && self.rounded.conversions.iter().any(|name| name == op.name))
         {
             budget.roundings += 1;
+            budget.cancels |= self.rounded.cancelling.iter().any(|name| name == op.name);
             budget.lone = unit;
             budget.relative += unit;
         }
@@ -190,7 +196,8 @@ mod tests {
         let one = "%0 = stablehlo.add %x, %x : tensor<4xf32>\n";
         assert_eq!(allowed("add", &program(one)).ulps, 0.0);
         let two = format!("{one}%1 = stablehlo.multiply %0, %x : tensor<4xf32>");
-        assert_eq!(allowed("add", &program(&two)).ulps, 2.0);
+        let both = allowed("add", &program(&two));
+        assert_eq!((both.ulps, both.norm, both.floor), (2.0, true, 3.0));
         let moved = "%0 = stablehlo.reverse %x, dims = [0] : tensor<4xf32>";
         assert_eq!(allowed("rev", &program(moved)), Allowed::NOTHING);
     }
