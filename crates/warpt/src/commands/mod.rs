@@ -9,3 +9,4 @@ pub mod history;
 pub mod list;
 pub mod monitor;
 pub mod report;
+pub mod run;
