@@ -3,7 +3,6 @@
 //!
 //! Invariant: each sum is taken in the order of its products, by one thread, so that neither blocks nor threads change
 //! a result.
-#![cfg_attr(not(test), expect(dead_code, reason = "connected by the dispatch"))]
 
 use std::ops::Range;
 

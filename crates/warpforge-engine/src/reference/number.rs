@@ -2,7 +2,6 @@
 //! can be folded over many elements in any grouping.
 //!
 //! Invariants: integers wrap as their types do; a NaN met by a maximum or minimum stays.
-#![cfg_attr(not(test), expect(dead_code, reason = "connected by the dispatch"))]
 
 use std::cmp::Ordering;
 
