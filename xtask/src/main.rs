@@ -9,6 +9,7 @@
 mod ci;
 mod fuzz;
 mod history;
+mod hlo;
 mod interrupt;
 mod measurement;
 mod peers;
@@ -52,6 +53,8 @@ enum Chore {
     History(history::Arguments),
     /// Find planted changes in synthetic histories, beside Hunter on the same ones.
     Points(points::Arguments),
+    /// How long programs take to be read and verified, and that the time is linear in their size.
+    Hlo(hlo::Arguments),
     /// Make reports of sample records, have their formats read by other programs, and photograph the page.
     Report(report::Arguments),
     /// Checks of the whole that take minutes.
@@ -82,6 +85,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Truth(arguments) => truth::run(arguments),
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),
+        Chore::Hlo(arguments) => hlo::run(arguments),
         Chore::Report(arguments) => report::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }

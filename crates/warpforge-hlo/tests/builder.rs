@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use warpforge_hlo::builder::{Built, FunctionBuilder, ProgramBuilder};
+use warpforge_hlo::ir::Direction;
 use warpforge_hlo::ir::{
     Convolution, ConvolutionDimensions, DotGeneral, Gather, Padding, Scatter, Window,
 };
 use warpforge_hlo::{OpKind, Program, TensorType, Type, ValueId, parse_verified};
-use warpforge_hlo::ir::Direction;
 use warpforge_tensor::{DType, Shape, Tensor};
 
 fn f32s(sizes: &[usize]) -> TensorType {
@@ -50,26 +50,27 @@ fn a_layer_with_its_activation() {
 
 #[test]
 fn reductions_windows_and_sorting() {
-    let program = main_of(&[f32s(&[4, 6]), TensorType::new(DType::I32, &[4, 6])], |f, arguments| {
-        let zero = f.fill(DType::F32, &[], 0.0)?;
-        let sums = f.reduce(&[arguments[0]], &[zero], &[0], |body, scalars| {
-            Ok(vec![body.add(scalars[0], scalars[1])?])
-        })?;
-        let window = Window {
-            sizes: vec![2, 3],
-            strides: vec![2, 3],
-            base_dilations: vec![1, 1],
-            dilations: vec![1, 1],
-            padding: vec![(0, 0), (0, 0)],
-        };
-        let pooled = f.reduce_window(&[arguments[0]], &[zero], window, |body, scalars| {
-            Ok(vec![body.maximum(scalars[0], scalars[1])?])
-        })?;
-        let sorted = f.sort(&[arguments[0], arguments[1]], 1, true, |body, pairs| {
-            body.compare(Direction::Lt, pairs[0], pairs[1])
-        })?;
-        Ok([sums, pooled, sorted].concat())
-    });
+    let program =
+        main_of(&[f32s(&[4, 6]), TensorType::new(DType::I32, &[4, 6])], |f, arguments| {
+            let zero = f.fill(DType::F32, &[], 0.0)?;
+            let sums = f.reduce(&[arguments[0]], &[zero], &[0], |body, scalars| {
+                Ok(vec![body.add(scalars[0], scalars[1])?])
+            })?;
+            let window = Window {
+                sizes: vec![2, 3],
+                strides: vec![2, 3],
+                base_dilations: vec![1, 1],
+                dilations: vec![1, 1],
+                padding: vec![(0, 0), (0, 0)],
+            };
+            let pooled = f.reduce_window(&[arguments[0]], &[zero], window, |body, scalars| {
+                Ok(vec![body.maximum(scalars[0], scalars[1])?])
+            })?;
+            let sorted = f.sort(&[arguments[0], arguments[1]], 1, true, |body, pairs| {
+                body.compare(Direction::Lt, pairs[0], pairs[1])
+            })?;
+            Ok([sums, pooled, sorted].concat())
+        });
     let expected = ["tensor<6xf32>", "tensor<2x2xf32>", "tensor<4x6xf32>", "tensor<4x6xi32>"];
     assert_eq!(result_types(&program.unwrap()), expected);
 }
@@ -85,7 +86,8 @@ fn loops_branches_and_calls() {
         .unwrap();
     builder
         .function("main", [scalar.clone(), TensorType::new(DType::I1, &[])], |f, arguments| {
-            let limit = f.constant(&Tensor::from_integers(DType::I32, Shape::scalar(), vec![10]).unwrap())?;
+            let limit =
+                f.constant(&Tensor::from_integers(DType::I32, Shape::scalar(), vec![10]).unwrap())?;
             let looped = f.while_loop(
                 &[arguments[0]],
                 |condition, carried| condition.compare(Direction::Lt, carried[0], limit),
@@ -112,7 +114,8 @@ fn indexing_and_convolution() {
     let indices = TensorType::new(DType::I32, &[5, 1]);
     let program = main_of(&[image, f32s(&[4, 3, 3, 3]), f32s(&[9, 2]), indices], |f, arguments| {
         let dimensions =
-            ConvolutionDimensions::from_notation("[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]").unwrap();
+            ConvolutionDimensions::from_notation("[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]")
+                .unwrap();
         let convolution = Convolution {
             dimensions,
             strides: vec![2, 2],
@@ -141,9 +144,10 @@ fn indexing_and_convolution() {
             index_vector_dim: 1,
             ..Scatter::default()
         };
-        let table = f.scatter(&[arguments[2]], arguments[3], &[rows], scatter, |body, scalars| {
-            Ok(vec![body.add(scalars[0], scalars[1])?])
-        })?;
+        let table =
+            f.scatter(&[arguments[2]], arguments[3], &[rows], scatter, |body, scalars| {
+                Ok(vec![body.add(scalars[0], scalars[1])?])
+            })?;
         let zero = f.fill(DType::F32, &[], 0.0)?;
         let padding = Padding { low: vec![1, 0], high: vec![0, 1], interior: vec![0, 0] };
         let padded = f.pad(table[0], zero, padding)?;
@@ -165,7 +169,10 @@ fn what_breaks_a_rule_is_refused_where_it_is_added() {
         main_of(&[f32s(&[2, 3]), f32s(&[3, 2])], body).unwrap_err()
     };
     let message = refused(|f, arguments| Ok(vec![f.add(arguments[0], arguments[1])?]));
-    assert!(message.contains("in @main: stablehlo.add: both operands must have one shape"), "{message}");
+    assert!(
+        message.contains("in @main: stablehlo.add: both operands must have one shape"),
+        "{message}"
+    );
     let message = refused(|f, arguments| Ok(vec![f.reshape(arguments[0], &[7])?]));
     assert!(message.contains("has 6 elements, but tensor<7xf32> has 7"), "{message}");
     let message = refused(|f, arguments| f.op(OpKind::Reshape, &arguments[..1], Vec::new()));

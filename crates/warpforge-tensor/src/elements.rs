@@ -124,7 +124,10 @@ fn floats(values: &[f64], dtype: DType) -> Vec<u8> {
         _ => {
             let size = dtype.bytes();
             let bits = |value: &f64| encode(*value, dtype).expect("the type is a small float");
-            values.iter().flat_map(|value| bits(value).to_le_bytes().into_iter().take(size)).collect()
+            values
+                .iter()
+                .flat_map(|value| bits(value).to_le_bytes().into_iter().take(size))
+                .collect()
         }
     }
 }

@@ -80,7 +80,11 @@ pub struct Tensor {
 
 impl Tensor {
     /// A tensor of these bytes. Bits that a type does not use are cleared or made copies of the sign.
-    pub fn new(dtype: DType, shape: Shape, bytes: impl Into<Arc<[u8]>>) -> Result<Self, TensorError> {
+    pub fn new(
+        dtype: DType,
+        shape: Shape,
+        bytes: impl Into<Arc<[u8]>>,
+    ) -> Result<Self, TensorError> {
         let bytes = bytes.into();
         let expected = shape.elements().checked_mul(dtype.bytes());
         if expected != Some(bytes.len()) {
@@ -131,7 +135,11 @@ impl Tensor {
     }
 
     /// A tensor of integers or booleans.
-    pub fn from_integers(dtype: DType, shape: Shape, values: Vec<i64>) -> Result<Self, TensorError> {
+    pub fn from_integers(
+        dtype: DType,
+        shape: Shape,
+        values: Vec<i64>,
+    ) -> Result<Self, TensorError> {
         Self::from_elements(dtype, shape, &Elements::Integers(values))
     }
 

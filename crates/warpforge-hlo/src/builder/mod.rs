@@ -79,7 +79,8 @@ impl ProgramBuilder {
             return Err(invalid(format!("there is already a function @{name}")));
         }
         let mut builder = FunctionBuilder::new(&self.program, name, public);
-        let ids: Vec<ValueId> = arguments.into_iter().map(|ty| builder.argument(ty.into())).collect();
+        let ids: Vec<ValueId> =
+            arguments.into_iter().map(|ty| builder.argument(ty.into())).collect();
         builder.function.arguments = ids
             .iter()
             .map(|id| Argument { value: *id, attributes: Attributes::default(), location: None })
@@ -146,7 +147,7 @@ impl<'a> FunctionBuilder<'a> {
     /// The type of a value that is a tensor.
     pub fn tensor_type(&self, value: ValueId) -> Built<&TensorType> {
         let ty = self.ty(value)?;
-        ty.tensor().ok_or_else(|| self.broken(format!("expected a tensor, found a {ty}")))
+        ty.tensor().ok_or_else(|| self.broken(&format!("expected a tensor, found a {ty}")))
     }
 
     /// Adds any op whose result types follow from operands, attributes and regions.
@@ -159,7 +160,7 @@ impl<'a> FunctionBuilder<'a> {
         self.known(operands)?;
         let op = op(kind, operands.to_vec(), regions);
         let types =
-            infer(self.program, &self.function, &op).map_err(|message| self.broken(message))?;
+            infer(self.program, &self.function, &op).map_err(|message| self.broken(&message))?;
         Ok(self.push(op, types))
     }
 
@@ -176,7 +177,7 @@ impl<'a> FunctionBuilder<'a> {
         let added = self.open.last().and_then(|ops| ops.last()).expect("an op was just added");
         match check(self.program, &self.function, added) {
             Ok(()) => Ok(results),
-            Err(message) => Err(self.broken(message)),
+            Err(message) => Err(self.broken(&message)),
         }
     }
 
@@ -200,7 +201,7 @@ impl<'a> FunctionBuilder<'a> {
 
     /// Adds an op that has one result.
     fn one(&mut self, kind: OpKind, operands: &[ValueId]) -> Built<ValueId> {
-        self.op(kind, operands, Vec::new()).map(only)
+        self.op(kind, operands, Vec::new()).map(|results| only(&results))
     }
 
     /// Adds an op that has one result, of this type.
@@ -210,7 +211,8 @@ impl<'a> FunctionBuilder<'a> {
         operands: &[ValueId],
         ty: TensorType,
     ) -> Built<ValueId> {
-        self.op_with_types(kind, operands, Vec::new(), vec![Type::Tensor(ty)]).map(only)
+        self.op_with_types(kind, operands, Vec::new(), vec![Type::Tensor(ty)])
+            .map(|results| only(&results))
     }
 
     fn argument(&mut self, ty: Type) -> ValueId {
@@ -222,12 +224,10 @@ impl<'a> FunctionBuilder<'a> {
     fn push(&mut self, mut op: Op, types: Vec<Type>) -> Vec<ValueId> {
         let (number, count) = (self.named.1, types.len());
         self.named.1 += usize::from(count > 0);
-        let name = |place| if count == 1 { number.to_string() } else { format!("{number}#{place}") };
-        let ids: Vec<ValueId> = types
-            .into_iter()
-            .enumerate()
-            .map(|(place, ty)| self.value(ty, name(place)))
-            .collect();
+        let name =
+            |place| if count == 1 { number.to_string() } else { format!("{number}#{place}") };
+        let ids: Vec<ValueId> =
+            types.into_iter().enumerate().map(|(place, ty)| self.value(ty, name(place))).collect();
         op.results.clone_from(&ids);
         self.open.last_mut().expect("the function's own ops are open").push(op);
         ids
@@ -244,10 +244,10 @@ impl<'a> FunctionBuilder<'a> {
         if values.iter().all(|id| id.index() < self.function.values.len()) {
             return Ok(());
         }
-        Err(self.broken("a value is not one of this function".to_owned()))
+        Err(self.broken("a value is not one of this function"))
     }
 
-    fn broken(&self, message: String) -> HloError {
+    fn broken(&self, message: &str) -> HloError {
         invalid(format!("in @{}: {message}", self.function.name))
     }
 }
@@ -269,6 +269,6 @@ fn op(kind: OpKind, operands: Vec<ValueId>, regions: Vec<Region>) -> Op {
 }
 
 /// The result of an op whose rule gives exactly one.
-fn only(results: Vec<ValueId>) -> ValueId {
+fn only(results: &[ValueId]) -> ValueId {
     results[0]
 }

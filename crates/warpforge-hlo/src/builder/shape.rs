@@ -23,9 +23,10 @@ impl FunctionBuilder<'_> {
             Kind::Complex => Elements::Complex(vec![value.into()]),
         };
         let scalar = Tensor::from_elements(dtype, Shape::scalar(), &element)
-            .map_err(|error| self.broken(error.to_string()))?;
+            .map_err(|error| self.broken(&error.to_string()))?;
         let ty = TensorType::new(dtype, sizes);
-        self.one(OpKind::Constant(Dense { ty, splat: true, bytes: scalar.bytes().into() }), &[])
+        let splat = ty.rank() > 0;
+        self.one(OpKind::Constant(Dense { ty, splat, bytes: scalar.bytes().into() }), &[])
     }
 
     /// The index of each element along a dimension.

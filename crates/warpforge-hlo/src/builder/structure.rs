@@ -47,12 +47,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// An op whose shape follows from its operands, with other elements.
-    fn product_as(
-        &mut self,
-        kind: OpKind,
-        operands: &[ValueId],
-        dtype: DType,
-    ) -> Built<ValueId> {
+    fn product_as(&mut self, kind: OpKind, operands: &[ValueId], dtype: DType) -> Built<ValueId> {
         let product = self.one(kind, operands)?;
         if let Type::Tensor(tensor) = &mut self.function.values[product.index()].ty {
             tensor.element = ElementType::Plain(dtype);
@@ -95,7 +90,8 @@ impl FunctionBuilder<'_> {
         body: impl FnOnce(&mut Self, &[ValueId]) -> Built<Vec<ValueId>>,
     ) -> Built<ValueId> {
         let region = self.folding(&[operand], body)?;
-        self.op(OpKind::AllReduce { group }, &[operand], vec![region]).map(super::only)
+        let results = self.op(OpKind::AllReduce { group }, &[operand], vec![region])?;
+        Ok(super::only(&results))
     }
 
     /// Sorts inputs together along a dimension. The closure gets two scalars of each input and hands out whether the first

@@ -4,6 +4,7 @@
 //! name, operands, attributes and types, from which [`crate::op_attributes`] makes the typed kind. Cost is linear in the
 //! text. Rules beyond syntax, names and stated types are the verifier's.
 
+mod alias;
 mod attribute;
 mod body;
 mod cursor;

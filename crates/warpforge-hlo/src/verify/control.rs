@@ -2,7 +2,7 @@
 
 use warpforge_tensor::DType;
 
-use super::rule::{Expected, Rule, Sees, plural, same_type};
+use super::rule::{Expected, Rule, Sees, counted, same_type};
 use crate::ir::CustomCall;
 use crate::types::Type;
 
@@ -12,12 +12,8 @@ fn types(types: &[&Type]) -> Expected {
 
 fn same(what: &str, found: &[&Type], expected: &[&Type]) -> Rule {
     if found.len() != expected.len() {
-        return Err(format!(
-            "{what}: expected {} value{}, found {}",
-            expected.len(),
-            plural(expected.len()),
-            found.len()
-        ));
+        let expected = counted(expected.len(), "value");
+        return Err(format!("{what}: expected {expected}, found {}", found.len()));
     }
     match found.iter().zip(expected).position(|(found, expected)| !same_type(found, expected)) {
         None => Ok(()),
@@ -71,7 +67,7 @@ pub(super) fn while_loop(sees: &Sees<'_>) -> Rule<Expected> {
 }
 
 pub(super) fn call(sees: &Sees<'_>, callee: &str) -> Rule<Expected> {
-    let Some(function) = sees.program.function(callee) else {
+    let Some(function) = (sees.functions)(callee) else {
         return Err(format!("there is no function @{callee}"));
     };
     let arguments: Vec<&Type> =
@@ -103,7 +99,7 @@ pub(super) fn get_tuple_element(sees: &Sees<'_>, index: i64) -> Rule<Expected> {
 }
 
 pub(super) fn custom_call(sees: &Sees<'_>, call: &CustomCall) -> Rule<Expected> {
-    match call.called_computations.iter().find(|name| sees.program.function(name).is_none()) {
+    match call.called_computations.iter().find(|name| (sees.functions)(name).is_none()) {
         Some(missing) => Err(format!("there is no function @{missing}")),
         None => Ok(Expected::Stated),
     }

@@ -228,7 +228,11 @@ pub(super) fn bitcast_convert(sees: &Sees<'_>) -> Rule<Expected> {
     }
 }
 
-pub(super) fn reduce_precision(sees: &Sees<'_>, exponent_bits: i64, mantissa_bits: i64) -> Rule<Expected> {
+pub(super) fn reduce_precision(
+    sees: &Sees<'_>,
+    exponent_bits: i64,
+    mantissa_bits: i64,
+) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     FLOAT.check(operand)?;
     if exponent_bits < 1 || mantissa_bits < 0 {

@@ -1,8 +1,8 @@
 //! Ops that read or write at places given by other tensors.
 
 use super::rule::{
-    Expected, Rule, Sees, axes, axis, increasing, is_index, length, same_shape, same_size, scalar_of,
-    with_dimensions,
+    Expected, Rule, Sees, axes, axis, increasing, is_index, length, same_shape, same_size,
+    scalar_of, with_dimensions,
 };
 use crate::ir::{Gather, Scatter};
 use crate::types::{Dimension, TensorType};
@@ -215,7 +215,11 @@ pub(super) fn scatter(sees: &Sees<'_>, scatter: &Scatter) -> Rule<Expected> {
     Ok(Expected::tensors(inputs.iter().map(|input| (*input).clone()).collect()))
 }
 
-pub(super) fn torch_index_select(sees: &Sees<'_>, dimension: i64, batch_dimensions: i64) -> Rule<Expected> {
+pub(super) fn torch_index_select(
+    sees: &Sees<'_>,
+    dimension: i64,
+    batch_dimensions: i64,
+) -> Rule<Expected> {
     let [operand, index] = sees.operands()?;
     axis("dim", dimension, operand.rank())?;
     if batch_dimensions < 0 || batch_dimensions as usize > index.rank() || !is_index(index) {

@@ -17,12 +17,14 @@ mod reduction;
 mod rule;
 mod shape;
 
+use std::collections::HashMap;
+
 use crate::error::{Diagnostic, HloError};
 use crate::ir::{Function, Op, OpKind, Program, Region, ValueId};
 use crate::op_attributes::attributes_of;
 use crate::types::Type;
 
-use self::rule::{Expected, Rule, Sees, same_type};
+use self::rule::{Expected, Functions, Rule, Sees, same_type};
 
 /// What breaks a rule, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,10 +52,12 @@ impl Violation {
 
 /// Judges a program: the first broken rule, if any.
 pub fn verify(program: &Program) -> Result<(), Violation> {
-    program
-        .functions
-        .iter()
-        .try_for_each(|function| Verifier { program, function, defined: Vec::new() }.function())
+    let by_name: HashMap<&str, &Function> =
+        program.functions.iter().map(|function| (function.name.as_str(), function)).collect();
+    let functions = |name: &str| by_name.get(name).copied();
+    program.functions.iter().try_for_each(|function| {
+        Verifier { functions: &functions, function, defined: Vec::new() }.function()
+    })
 }
 
 /// Reads a program and judges it.
@@ -64,19 +68,20 @@ pub fn parse_verified(text: &str) -> Result<Program, HloError> {
 }
 
 struct Verifier<'a> {
-    program: &'a Program,
+    functions: &'a Functions<'a>,
     function: &'a Function,
     /// Whether a value can be used at the current place.
     defined: Vec<bool>,
 }
 
-impl Verifier<'_> {
+impl<'a> Verifier<'a> {
     fn function(&mut self) -> Result<(), Violation> {
+        let function = self.function;
         self.defined = vec![false; self.function.values.len()];
         for argument in &self.function.arguments {
             self.define(argument.value, self.function.offset)?;
         }
-        self.ops(&self.function.body)?;
+        self.ops(&function.body)?;
         let results: Vec<&Type> = self.function.results.iter().map(|result| &result.ty).collect();
         match self.function.body.terminator() {
             Some(op) if op.kind == OpKind::FunctionReturn => {
@@ -126,7 +131,7 @@ impl Verifier<'_> {
     }
 
     /// The ops of a region, in order; its values end with it.
-    fn ops(&mut self, region: &Region) -> Result<(), Violation> {
+    fn ops(&mut self, region: &'a Region) -> Result<(), Violation> {
         let last = region.ops.len().saturating_sub(1);
         for (index, op) in region.ops.iter().enumerate() {
             let ends = matches!(op.kind, OpKind::Return | OpKind::FunctionReturn);
@@ -143,7 +148,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn op(&mut self, op: &Op) -> Result<(), Violation> {
+    fn op(&mut self, op: &'a Op) -> Result<(), Violation> {
         for id in &op.operands {
             if !self.defined.get(id.index()).copied().unwrap_or(false) {
                 return self.broken("an operand is not defined before this op", op.offset);
@@ -164,16 +169,20 @@ impl Verifier<'_> {
         for id in &op.results {
             self.define(*id, op.offset)?;
         }
-        check(self.program, self.function, op)
-            .or_else(|message| self.broken(message, op.offset))
+        let sees = Sees { functions: self.functions, function: self.function, op, stated: true };
+        checked(&sees).or_else(|message| self.broken(message, op.offset))
     }
 }
 
 /// Judges one op whose operands and results have types: a sentence that begins with its name where it breaks a rule.
 pub(crate) fn check(program: &Program, function: &Function, op: &Op) -> Result<(), String> {
-    let sees = Sees { program, function, op, stated: true };
-    let checked = rules(&sees).and_then(|expected| expected.check(&sees));
-    checked.map_err(|message| named(op, &message))
+    let functions = |name: &str| program.function(name);
+    checked(&Sees { functions: &functions, function, op, stated: true })
+}
+
+fn checked(sees: &Sees<'_>) -> Result<(), String> {
+    let checked = rules(sees).and_then(|expected| expected.check(sees));
+    checked.map_err(|message| named(sees.op, &message))
 }
 
 fn named(op: &Op, message: &str) -> String {
@@ -183,7 +192,8 @@ fn named(op: &Op, message: &str) -> String {
 /// The types of an op's results, from its operands, attributes and regions; a sentence where they break a rule, or where
 /// only the op itself can state them.
 pub(crate) fn infer(program: &Program, function: &Function, op: &Op) -> Result<Vec<Type>, String> {
-    let inferred = rules(&Sees { program, function, op, stated: false });
+    let functions = |name: &str| program.function(name);
+    let inferred = rules(&Sees { functions: &functions, function, op, stated: false });
     inferred.and_then(Expected::into_types).map_err(|message| named(op, &message))
 }
 

@@ -63,7 +63,11 @@ pub(super) fn dot_general(sees: &Sees<'_>, dot: &DotGeneral) -> Rule<Expected> {
     Ok(shape(lhs, dimensions))
 }
 
-pub(super) fn convolution(sees: &Sees<'_>, convolution: &Convolution, padded: bool) -> Rule<Expected> {
+pub(super) fn convolution(
+    sees: &Sees<'_>,
+    convolution: &Convolution,
+    padded: bool,
+) -> Rule<Expected> {
     let tensors = sees.tensors()?;
     length("operands", tensors.len(), if padded { 2 } else { 3 })?;
     let (lhs, rhs) = (tensors[0], tensors[1]);

@@ -5,13 +5,14 @@ use std::fmt::Display;
 
 use warpforge_tensor::DType;
 
-use crate::ir::{Function, Op, Program, Region, ValueId};
+use crate::ir::{Function, Op, Region, ValueId};
 use crate::types::{Dimension, ElementType, TensorType, Type};
 
 pub(super) type Rule<T = ()> = Result<T, String>;
 
 /// What is said where the types of results are asked for and nothing but the op itself can say them.
-const UNSTATED: &str = "the type of the result does not follow from the operands, it must be stated";
+const UNSTATED: &str =
+    "the type of the result does not follow from the operands, it must be stated";
 
 /// What a rule says of an op's results. The verifier compares it with what the op states; where nothing is stated yet, it is
 /// what the results are.
@@ -70,12 +71,8 @@ fn compare<T: Display>(
 ) -> Rule {
     let found = sees.result_types()?;
     if found.len() != expected.len() {
-        return Err(format!(
-            "expected {} result{}, found {}",
-            expected.len(),
-            plural(expected.len()),
-            found.len()
-        ));
+        let expected = counted(expected.len(), "result");
+        return Err(format!("expected {expected}, found {}", found.len()));
     }
     match found.into_iter().zip(expected).find(|(found, expected)| !fits(found, expected)) {
         Some((found, expected)) => Err(format!("{demand} {expected}, found {found}")),
@@ -83,9 +80,12 @@ fn compare<T: Display>(
     }
 }
 
+/// The functions of a program by name.
+pub(super) type Functions<'a> = dyn Fn(&str) -> Option<&'a Function> + 'a;
+
 /// One op and what surrounds it.
 pub(super) struct Sees<'a> {
-    pub(super) program: &'a Program,
+    pub(super) functions: &'a Functions<'a>,
     pub(super) function: &'a Function,
     pub(super) op: &'a Op,
     /// Whether the op states the types of its results; otherwise they are being asked for.
@@ -118,7 +118,7 @@ impl<'a> Sees<'a> {
     pub(super) fn operands<const N: usize>(&self) -> Rule<[&'a TensorType; N]> {
         let tensors = self.tensors()?;
         let found = tensors.len();
-        tensors.try_into().map_err(|_| format!("expected {N} operand{}, found {found}", plural(N)))
+        tensors.try_into().map_err(|_| format!("expected {}, found {found}", counted(N, "operand")))
     }
 
     /// The only result, a tensor.
@@ -155,11 +155,8 @@ impl<'a> Sees<'a> {
         let scalars: Vec<TensorType> =
             returned.iter().filter_map(|ty| ty.tensor()).map(scalar_of).collect();
         if returned.len() != count || scalars.len() != count {
-            return Err(format!(
-                "its region must return {count} scalar{}, found {}",
-                plural(count),
-                returned.len()
-            ));
+            let expected = counted(count, "scalar");
+            return Err(format!("its region must return {expected}, found {}", returned.len()));
         }
         let twice: Vec<TensorType> = scalars.iter().chain(&scalars).cloned().collect();
         self.region_is(region, &twice, &scalars)?;
@@ -180,12 +177,8 @@ impl<'a> Sees<'a> {
 
 fn check_list(what: &str, found: &[&Type], expected: &[TensorType]) -> Rule {
     if found.len() != expected.len() {
-        return Err(format!(
-            "its region must have {} {what}{}, found {}",
-            expected.len(),
-            plural(expected.len()),
-            found.len()
-        ));
+        let expected = counted(expected.len(), what);
+        return Err(format!("its region must have {expected}, found {}", found.len()));
     }
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
         if !found.tensor().is_some_and(|found| same_tensor(found, expected)) {
@@ -198,8 +191,9 @@ fn check_list(what: &str, found: &[&Type], expected: &[TensorType]) -> Rule {
     Ok(())
 }
 
-pub(super) fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+/// `1 result`, `2 results`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Whether two sizes can be the same.

@@ -2,9 +2,7 @@
 
 use warpforge_tensor::{DType, Kind};
 
-use super::rule::{
-    Expected, Rule, Sees, axes, axis, is_index, length, same_size, with_dimensions,
-};
+use super::rule::{Expected, Rule, Sees, axes, axis, is_index, length, same_size, with_dimensions};
 use crate::attribute::Dense;
 use crate::ir::Padding;
 use crate::types::{Dimension, TensorType};
@@ -136,7 +134,12 @@ pub(super) fn reverse(sees: &Sees<'_>, dimensions: &[i64]) -> Rule<Expected> {
     Ok(Expected::tensor(operand.clone()))
 }
 
-pub(super) fn slice(sees: &Sees<'_>, start: &[i64], limit: &[i64], strides: &[i64]) -> Rule<Expected> {
+pub(super) fn slice(
+    sees: &Sees<'_>,
+    start: &[i64],
+    limit: &[i64],
+    strides: &[i64],
+) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     for (name, values) in [("start_indices", start), ("limit_indices", limit), ("strides", strides)]
     {

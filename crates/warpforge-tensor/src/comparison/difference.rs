@@ -83,11 +83,9 @@ impl Judge<'_> {
         if actual == expected {
             return Difference::EQUAL;
         }
-        let ulps = parts
-            .0
-            .iter()
-            .zip(&parts.1)
-            .map(|(actual, expected)| ulp_distance(self.unit, *actual, *expected).unwrap_or(u64::MAX));
+        let ulps = parts.0.iter().zip(&parts.1).map(|(actual, expected)| {
+            ulp_distance(self.unit, *actual, *expected).unwrap_or(u64::MAX)
+        });
         let ulps = ulps.max().unwrap_or(0);
         self.finite((actual - expected).norm(), expected.norm(), ulps)
     }
@@ -100,7 +98,9 @@ impl Judge<'_> {
         let nan = |parts: &[f64]| parts.iter().any(|part| part.is_nan());
         let allowed = match (nan(actual), nan(expected)) {
             (true, true) => self.tolerance.nan == NonFinitePolicy::Equal,
-            (false, false) => self.tolerance.infinity == NonFinitePolicy::Equal && actual == expected,
+            (false, false) => {
+                self.tolerance.infinity == NonFinitePolicy::Equal && actual == expected
+            }
             _ => false,
         };
         Some(Difference::non_finite(allowed))

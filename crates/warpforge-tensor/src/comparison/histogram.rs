@@ -75,14 +75,16 @@ impl Histogram {
     /// The buckets that hold something, from small errors to large.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         let (low, _) = self.scale.powers();
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(place, count)| {
-            let power = low + place as i32;
-            let from = match self.scale {
-                Scale::Decades => 10_f64.powi(power),
-                Scale::PowersOfTwo => 2_f64.powi(power),
-            };
-            Bucket { from, count: *count }
-        })
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(
+            move |(place, count)| {
+                let power = low + place as i32;
+                let from = match self.scale {
+                    Scale::Decades => 10_f64.powi(power),
+                    Scale::PowersOfTwo => 2_f64.powi(power),
+                };
+                Bucket { from, count: *count }
+            },
+        )
     }
 }
 
@@ -107,7 +109,8 @@ mod tests {
         for error in [1.0, 2.0, 3.0, 4.0, u64::MAX as f64] {
             ulps.add(error);
         }
-        let found: Vec<(f64, u64)> = ulps.buckets().map(|bucket| (bucket.from, bucket.count)).collect();
+        let found: Vec<(f64, u64)> =
+            ulps.buckets().map(|bucket| (bucket.from, bucket.count)).collect();
         assert_eq!(found, [(1.0, 1), (2.0, 2), (4.0, 1), (4294967296.0, 1)]);
     }
 }

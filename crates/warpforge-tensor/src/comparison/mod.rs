@@ -128,7 +128,8 @@ impl Comparison {
 /// The type whose last place is the unit; an error where the tensors cannot be compared.
 fn unit(actual: &Tensor, expected: &Tensor) -> Result<DType, TensorError> {
     let (left, right) = (actual.dtype(), expected.dtype());
-    let same_kind = left.kind() == right.kind() && matches!(left.kind(), Kind::Float | Kind::Complex);
+    let same_kind =
+        left.kind() == right.kind() && matches!(left.kind(), Kind::Float | Kind::Complex);
     if (left != right && !same_kind) || actual.shape() != expected.shape() {
         return Err(TensorError::Incomparable {
             actual: format!("{left} [{}]", actual.shape()),
@@ -185,7 +186,8 @@ impl<'a> Tally<'a> {
         match (actual, expected) {
             (Elements::Integers(actual), Elements::Integers(expected)) => {
                 for (&actual, &expected) in actual.iter().zip(expected) {
-                    let (actual, expected) = (self.judge.integer(actual), self.judge.integer(expected));
+                    let (actual, expected) =
+                        (self.judge.integer(actual), self.judge.integer(expected));
                     self.count(self.judge.integers(actual, expected));
                     self.project([actual as f64, 0.0], [expected as f64, 0.0]);
                 }

@@ -58,11 +58,7 @@ pub(super) mod text_if_not_finite {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        if value.is_finite() {
-            value.serialize(serializer)
-        } else {
-            serializer.collect_str(value)
-        }
+        if value.is_finite() { value.serialize(serializer) } else { serializer.collect_str(value) }
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

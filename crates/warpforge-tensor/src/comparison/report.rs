@@ -27,7 +27,10 @@ impl fmt::Display for Comparison {
         write!(
             formatter,
             "\n  errors: mean {:.3e}, largest {:.3e}, largest relative {:.3e}, largest {} ULP",
-            self.mean_absolute_error, self.max_absolute_error, self.max_relative_error, self.max_ulps
+            self.mean_absolute_error,
+            self.max_absolute_error,
+            self.max_relative_error,
+            self.max_ulps
         )?;
         if let Some(cosine) = self.cosine_similarity {
             write!(formatter, "; cosine similarity {cosine:.9}")?;
@@ -68,6 +71,8 @@ impl fmt::Display for Histogram {
             let count: u64 = below.iter().map(|bucket| bucket.count).sum();
             write!(formatter, ", {:e} and below {count}", last.from)?;
         }
-        shown.iter().try_for_each(|bucket| write!(formatter, ", {:e} {}", bucket.from, bucket.count))
+        shown
+            .iter()
+            .try_for_each(|bucket| write!(formatter, ", {:e} {}", bucket.from, bucket.count))
     }
 }

@@ -43,7 +43,11 @@ mod tests {
             values.dedup();
             for pair in values.windows(2) {
                 let expected = u64::from(pair[0] != pair[1]);
-                assert_eq!(ulp_distance(dtype, pair[0], pair[1]), Some(expected), "{dtype} {pair:?}");
+                assert_eq!(
+                    ulp_distance(dtype, pair[0], pair[1]),
+                    Some(expected),
+                    "{dtype} {pair:?}"
+                );
             }
         }
     }

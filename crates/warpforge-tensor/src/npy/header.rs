@@ -94,7 +94,9 @@ fn content(descr: &str) -> Result<(Content, bool), String> {
     let mut characters = rest.chars();
     let kind = characters.next().ok_or_else(unknown)?;
     if kind == 'O' {
-        return Err("arrays of Python objects are not read: that would run code from the file".to_owned());
+        return Err(
+            "arrays of Python objects are not read: that would run code from the file".to_owned()
+        );
     }
     let size: usize = characters.as_str().parse().map_err(|_| unknown())?;
     let dtype = match (kind, size) {

@@ -31,7 +31,8 @@ pub fn read_as(path: impl AsRef<Path>, dtype: DType) -> Result<Tensor, TensorErr
 /// Writes a tensor as version 1 in C order, as a whole file: a reader sees the old content or the new one.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<(), TensorError> {
     let path = path.as_ref();
-    let header = header::text(tensor.dtype(), tensor.shape()).map_err(|reason| wrong(path, reason))?;
+    let header =
+        header::text(tensor.dtype(), tensor.shape()).map_err(|reason| wrong(path, reason))?;
     whole_file::write(path, |writer| {
         writer.write_all(&header)?;
         writer.write_all(tensor.bytes())
@@ -58,7 +59,9 @@ fn from_reader(mut reader: impl Read, length: u64, asked: Option<DType>) -> Resu
     // Said before memory is taken: the header may promise anything.
     if found != bytes as u64 {
         let shape = &header.shape;
-        return Err(format!("an array of {dtype} [{shape}] takes {bytes} bytes, the file has {found}"));
+        return Err(format!(
+            "an array of {dtype} [{shape}] takes {bytes} bytes, the file has {found}"
+        ));
     }
     let mut content = vec![0; bytes];
     reader.read_exact(&mut content).map_err(|error| format!("cannot read: {error}"))?;

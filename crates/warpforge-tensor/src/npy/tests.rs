@@ -68,11 +68,8 @@ fn the_header_is_the_one_numpy_writes() {
 
 #[test]
 fn all_versions_orders_and_byte_orders_are_read() {
-    let expected = Tensor::from_integers(
-        DType::I16,
-        Shape::new([2, 3]).unwrap(),
-        vec![1, 2, 3, 4, 5, 6],
-    );
+    let expected =
+        Tensor::from_integers(DType::I16, Shape::new([2, 3]).unwrap(), vec![1, 2, 3, 4, 5, 6]);
     let little = [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0];
     let big_fortran = [0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6];
     for major in 1..=3 {
@@ -128,10 +125,20 @@ fn what_is_refused_says_why() {
         (array("<f4", "(99999999999999999999,)"), "a size is not a number"),
         (array("<f8", "(9223372036854775807,)"), "too large"),
         (array("<f4", "(-1,)"), "a size is not a number"),
-        (file(1, "{'descr': [('a', '<f4'), ('b]', '<i4')], 'fortran_order': False, 'shape': ()}", &[]), "records"),
+        (
+            file(
+                1,
+                "{'descr': [('a', '<f4'), ('b]', '<i4')], 'fortran_order': False, 'shape': ()}",
+                &[],
+            ),
+            "records",
+        ),
         (file(1, "{'descr': [('a'", &[]), "a list does not end"),
         (file(1, "{'descr': '<f4'}", &[]), "no 'fortran_order'"),
-        (file(1, "{'descr': True, 'fortran_order': True, 'shape': ()}", &[]), "'descr' is not text"),
+        (
+            file(1, "{'descr': True, 'fortran_order': True, 'shape': ()}", &[]),
+            "'descr' is not text",
+        ),
         (file(1, "{'shape': (), 'shape': ()}", &[]), "twice"),
         (file(1, "{'shape", &[]), "does not end"),
         (file(1, "", &[]), "expected '{'"),

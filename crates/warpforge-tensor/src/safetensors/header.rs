@@ -113,11 +113,13 @@ impl<'de> Deserialize<'de> for Raw {
 impl Header {
     /// Reads and checks a header whose data begin at `data_start` of a file of `length` bytes.
     pub(super) fn parse(text: &[u8], data_start: u64, length: u64) -> Result<Self, String> {
-        let raw: Raw = serde_json::from_slice(text)
-            .map_err(|error| format!("not a safetensors file, or a damaged one: the header: {error}"))?;
+        let raw: Raw = serde_json::from_slice(text).map_err(|error| {
+            format!("not a safetensors file, or a damaged one: the header: {error}")
+        })?;
         let mut tensors = Vec::with_capacity(raw.entries.len());
         for (name, entry) in raw.entries {
-            let info = check(&name, &entry, data_start).map_err(|reason| format!("{name:?}: {reason}"))?;
+            let info =
+                check(&name, &entry, data_start).map_err(|reason| format!("{name:?}: {reason}"))?;
             tensors.push((info, entry.data_offsets));
         }
         // Empty tensors share their place with the next one, so the end decides between equal starts.
@@ -130,14 +132,19 @@ impl Header {
                     return Err(format!("{name:?} overlaps the tensor before it"));
                 }
                 std::cmp::Ordering::Greater => {
-                    return Err(format!("{} bytes before {name:?} belong to no tensor", start - place));
+                    return Err(format!(
+                        "{} bytes before {name:?} belong to no tensor",
+                        start - place
+                    ));
                 }
                 std::cmp::Ordering::Equal => place = *end,
             }
         }
         let data = length - data_start;
         if place > data {
-            return Err(format!("the tensors take {place} bytes, but the file has only {data} for them"));
+            return Err(format!(
+                "the tensors take {place} bytes, but the file has only {data} for them"
+            ));
         }
         if place < data {
             return Err(format!("{} bytes at the end belong to no tensor", data - place));
@@ -150,17 +157,22 @@ impl Header {
 /// Whether type, shape and offsets of one entry agree.
 fn check(name: &str, entry: &Entry, data_start: u64) -> Result<TensorInfo, String> {
     let dtype = dtype_of(&entry.dtype)?;
-    let sizes: Result<Vec<usize>, _> = entry.shape.iter().map(|size| usize::try_from(*size)).collect();
-    let shape = sizes
-        .ok()
-        .and_then(|sizes| Shape::new(sizes).ok())
-        .ok_or_else(|| format!("the shape {:?} has more elements than can be counted", entry.shape))?;
+    let sizes: Result<Vec<usize>, _> =
+        entry.shape.iter().map(|size| usize::try_from(*size)).collect();
+    let shape = sizes.ok().and_then(|sizes| Shape::new(sizes).ok()).ok_or_else(|| {
+        format!("the shape {:?} has more elements than can be counted", entry.shape)
+    })?;
     let (start, end) = entry.data_offsets;
     let bytes = shape.elements().checked_mul(dtype.bytes()).map(|bytes| bytes as u64);
-    let given = end.checked_sub(start).ok_or_else(|| format!("ends at {end}, before it begins at {start}"))?;
+    let given = end
+        .checked_sub(start)
+        .ok_or_else(|| format!("ends at {end}, before it begins at {start}"))?;
     if bytes != Some(given) {
         let expected = bytes.map_or_else(|| "too many".to_owned(), |bytes| bytes.to_string());
-        return Err(format!("{} of shape [{shape}] takes {expected} bytes, found {given}", entry.dtype));
+        return Err(format!(
+            "{} of shape [{shape}] takes {expected} bytes, found {given}",
+            entry.dtype
+        ));
     }
     let start = data_start.checked_add(start).ok_or_else(|| format!("cannot begin at {start}"))?;
     Ok(TensorInfo { name: name.to_owned(), dtype, shape, start })
@@ -193,9 +205,8 @@ mod tests {
             format!(r#"{{"a":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}}}"#)
         };
         let two = |first: &str, second: &str| {
-            let entry = |offsets: &str| {
-                format!(r#"{{"dtype":"U8","shape":[4],"data_offsets":{offsets}}}"#)
-            };
+            let entry =
+                |offsets: &str| format!(r#"{{"dtype":"U8","shape":[4],"data_offsets":{offsets}}}"#);
             format!(r#"{{"a":{},"b":{}}}"#, entry(first), entry(second))
         };
         let huge = "[4294967296,4294967296,4294967296]";
@@ -211,7 +222,11 @@ mod tests {
             (one("F32", "[-2]", "[0,8]"), 8, "invalid value"),
             (two("[0,4]", "[2,6]"), 6, "\"b\" overlaps"),
             (two("[0,4]", "[0,4]"), 4, "\"b\" overlaps"),
-            (r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{}}"#.into(), 0, "occurs twice"),
+            (
+                r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{}}"#.into(),
+                0,
+                "occurs twice",
+            ),
             ("[]".into(), 0, "expected an object"),
             ("{".into(), 0, "EOF"),
             ("[".repeat(10_000), 0, "not a safetensors file"),

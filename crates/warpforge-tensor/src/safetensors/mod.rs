@@ -42,7 +42,8 @@ impl File {
         let mut text = vec![0; size];
         file.read_exact(&mut text).map_err(unreadable)?;
         let data_start = 8 + size as u64;
-        let header = Header::parse(&text, data_start, length).map_err(|reason| wrong(&path, reason))?;
+        let header =
+            Header::parse(&text, data_start, length).map_err(|reason| wrong(&path, reason))?;
         let names = header.tensors.iter().enumerate();
         let places = names.map(|(place, info)| (info.name.clone(), place)).collect();
         Ok(Self { path, file, header, places })
@@ -96,6 +97,7 @@ fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<Strin
     if name.is_empty() {
         return None;
     }
-    let alike = |other: &&str| other.ends_with(name) || name.ends_with(other) || other.starts_with(name);
+    let alike =
+        |other: &&str| other.ends_with(name) || name.ends_with(other) || other.starts_with(name);
     names.filter(alike).min_by_key(|other| other.len().abs_diff(name.len())).map(str::to_owned)
 }

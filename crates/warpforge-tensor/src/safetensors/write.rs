@@ -134,6 +134,8 @@ mod tests {
         let file = File::open(&path).unwrap();
         let error = file.tensor("layer.weight").unwrap_err().to_string();
         assert!(error.ends_with("did you mean \"model.layer.weight\"?"), "{error}");
-        assert!(File::open(folder.path().join("b")).unwrap_err().to_string().contains("cannot read"));
+        assert!(
+            File::open(folder.path().join("b")).unwrap_err().to_string().contains("cannot read")
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! `stablehlo.convolution(%0, %1) dim_numbers = ..., window = {...} {attributes} : (T, T) -> T`.
 
+use crate::attribute::{Attribute, Attributes};
+use crate::ir::ConvolutionDimensions;
 use crate::parse::body::Read;
 use crate::parse::cursor::Parse;
 use crate::parse::module::Parser;
-use crate::attribute::{Attribute, Attributes};
-use crate::ir::ConvolutionDimensions;
 
 impl Parser<'_> {
     /// What follows the name.

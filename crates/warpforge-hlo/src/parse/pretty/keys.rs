@@ -1,9 +1,9 @@
 //! The keys of the pretty form, and how their values are read. The printer reads the same table.
 
-use crate::parse::cursor::Parse;
-use crate::parse::module::Parser;
 use super::word;
 use crate::attribute::Attribute;
+use crate::parse::cursor::Parse;
+use crate::parse::module::Parser;
 
 /// How the value of a key is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

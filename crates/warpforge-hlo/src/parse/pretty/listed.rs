@@ -1,11 +1,11 @@
 //! Ops that are a list of values and `key = value` pairs: `stablehlo.pad %0, %1, low = [1], ... : types`.
 
-use crate::parse::body::Read;
-use crate::parse::cursor::Parse;
-use crate::parse::module::Parser;
 use super::keys::KEYS;
 use super::word;
 use crate::attribute::{Attribute, Attributes};
+use crate::parse::body::Read;
+use crate::parse::cursor::Parse;
+use crate::parse::module::Parser;
 
 impl Parser<'_> {
     /// Values and `key = value` pairs, attributes, types.

@@ -1,10 +1,10 @@
 //! `stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : ...`, or with the reducer written out.
 
+use crate::attribute::{Attribute, Attributes};
+use crate::ir::{Binary, Op, OpKind, Region, ValueId};
 use crate::parse::body::Read;
 use crate::parse::cursor::Parse;
 use crate::parse::module::Parser;
-use crate::attribute::{Attribute, Attributes};
-use crate::ir::{Binary, Op, OpKind, Region, ValueId};
 use crate::types::{TensorType, Type};
 
 impl Parser<'_> {
@@ -53,9 +53,7 @@ impl Parser<'_> {
         let name = self.cursor.word();
         match Binary::from_name(name) {
             Some(binary) => Ok(Some(binary)),
-            None => {
-                self.cursor.fail_at(start, format!("`{name}` is not an op on two values"))
-            }
+            None => self.cursor.fail_at(start, format!("`{name}` is not an op on two values")),
         }
     }
 
