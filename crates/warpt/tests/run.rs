@@ -189,3 +189,19 @@ fn memory_and_tiers_have_limits() {
     assert_eq!(output.status.code(), Some(2));
     assert!(err.contains("there is no function @nothing, but @main"), "{err}");
 }
+
+/// Runs every program in the folder that `WARPT_PROGRAMS` names, with made-up inputs.
+#[test]
+#[ignore = "needs exported models; slow"]
+fn exported_models_run() {
+    let folder = std::env::var_os("WARPT_PROGRAMS").expect("WARPT_PROGRAMS names a folder");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "mlir") {
+            continue;
+        }
+        let file = path.to_str().unwrap();
+        let (output, _, err) = warpt(Path::new("."), &[file, "--random-inputs", "1", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{file}: {err}");
+    }
+}
