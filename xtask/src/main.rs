@@ -11,6 +11,7 @@ mod conformance;
 mod fuzz;
 mod history;
 mod install;
+mod hlo;
 mod interrupt;
 mod measurement;
 mod op_status;
@@ -56,6 +57,8 @@ enum Chore {
     History(history::Arguments),
     /// Find planted changes in synthetic histories, beside Hunter on the same ones.
     Points(points::Arguments),
+    /// How long programs take to be read and verified, and that the time is linear in their size.
+    Hlo(hlo::Arguments),
     /// Make reports of sample records, have their formats read by other programs, and photograph the page.
     Report(report::Arguments),
     /// Judge the reference interpreter by JAX's own test harnesses.
@@ -90,6 +93,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Truth(arguments) => truth::run(arguments),
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),
+        Chore::Hlo(arguments) => hlo::run(arguments),
         Chore::Report(arguments) => report::run(arguments),
         Chore::Conformance(arguments) => conformance::run(arguments),
         Chore::OpStatus(arguments) => op_status::run(arguments),

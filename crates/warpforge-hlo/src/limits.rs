@@ -26,7 +26,7 @@ impl Default for Limits {
             ops: 10_000_000,
             rank: 64,
             constant_bytes: 4 << 30,
-            alias_parts: 4 << 20,
+            alias_parts: 1 << 20,
         }
     }
 }

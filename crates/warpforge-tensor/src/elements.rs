@@ -101,33 +101,35 @@ fn pairs(parts: &[f64]) -> Vec<Complex64> {
     parts.chunks_exact(2).map(|pair| Complex64::new(pair[0], pair[1])).collect()
 }
 
+/// Bytes of a fixed size for each value.
+fn stored<const SIZE: usize, T>(values: &[T], bytes: impl Fn(&T) -> [u8; SIZE]) -> Vec<u8> {
+    values.iter().map(bytes).collect::<Vec<_>>().into_flattened()
+}
+
 /// Integers that wrap to the type.
 fn integers(values: &[i64], dtype: DType) -> Vec<u8> {
     match dtype {
         // Shifting the sign down and up again leaves the low bits, sign-extended.
-        DType::I2 => values.iter().map(|value| (((*value as i8) << 6) >> 6) as u8).collect(),
-        DType::I4 => values.iter().map(|value| (((*value as i8) << 4) >> 4) as u8).collect(),
-        DType::U2 => values.iter().map(|value| *value as u8 & 3).collect(),
-        DType::U4 => values.iter().map(|value| *value as u8 & 15).collect(),
-        _ => {
-            let size = dtype.bytes();
-            values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(size)).collect()
-        }
+        DType::I2 => stored(values, |value| [(((*value as i8) << 6) >> 6) as u8]),
+        DType::I4 => stored(values, |value| [(((*value as i8) << 4) >> 4) as u8]),
+        DType::U2 => stored(values, |value| [*value as u8 & 3]),
+        DType::U4 => stored(values, |value| [*value as u8 & 15]),
+        _ => match dtype.bytes() {
+            1 => stored(values, |value| [*value as u8]),
+            2 => stored(values, |value| (*value as u16).to_le_bytes()),
+            4 => stored(values, |value| (*value as u32).to_le_bytes()),
+            _ => stored(values, |value| value.to_le_bytes()),
+        },
     }
 }
 
 /// Floats rounded to the type.
 fn floats(values: &[f64], dtype: DType) -> Vec<u8> {
+    let bits = |value: &f64| encode(*value, dtype).expect("the type is a small float");
     match dtype {
-        DType::F64 => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        DType::F32 => values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect(),
-        _ => {
-            let size = dtype.bytes();
-            let bits = |value: &f64| encode(*value, dtype).expect("the type is a small float");
-            values
-                .iter()
-                .flat_map(|value| bits(value).to_le_bytes().into_iter().take(size))
-                .collect()
-        }
+        DType::F64 => stored(values, |value| value.to_le_bytes()),
+        DType::F32 => stored(values, |value| (*value as f32).to_le_bytes()),
+        DType::F16 | DType::BF16 => stored(values, |value| bits(value).to_le_bytes()),
+        _ => stored(values, |value| [bits(value) as u8]),
     }
 }

@@ -50,6 +50,7 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Ab(ab) => commands::ab::run(&ab, output),
         Command::History(history) => commands::history::run(&history, config, output),
         Command::Gate(gate) => commands::gate::run(&gate, output),
+        Command::Run(run) => commands::run::run(&run, output),
         Command::Monitor(monitor) => commands::monitor::run(&monitor, config, output),
         Command::Report(report) => commands::report::run(&report, output),
         Command::Export(export) => commands::export_model::run(&export, config, output),

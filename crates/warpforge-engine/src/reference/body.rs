@@ -28,6 +28,8 @@ pub(super) trait Body {
 /// A region of a running program. It sees the values around it as they were when it was made.
 pub(super) struct RegionBody<'a> {
     region: &'a Region,
+    /// Whether its arguments are numbers as they are stored, so that a whole fold can be one op on them.
+    plain: bool,
     way: Way<'a>,
 }
 
@@ -69,13 +71,16 @@ impl<'a> RegionBody<'a> {
                 Way::Interpreted(Box::new(Interpreted { context, liveness, frame: own, state }))
             }
         };
-        Self { region, way }
+        let plain = region.arguments.iter().all(|id| {
+            frame.function.ty(*id).tensor().is_some_and(|ty| ty.dtype().is_some())
+        });
+        Self { region, plain, way }
     }
 
     /// The only op of a region, if it has just one and returns just its result.
     fn only_op(&self) -> Option<&'a Op> {
         match self.region.ops.as_slice() {
-            [op, last] if last.operands == op.results && op.results.len() == 1 => Some(op),
+            [op, last] if self.plain && last.operands == op.results && op.results.len() == 1 => Some(op),
             _ => None,
         }
     }

@@ -104,7 +104,7 @@ impl Field {
                     self.values[read + (length - place) * from_strides[axis]].conj()
                 }
             });
-            let line = plan.run(line.collect());
+            let line = plan.run(&line.collect::<Vec<_>>());
             for (place, value) in line.into_iter().take(kept).enumerate() {
                 made[write + place * to_strides[axis]] = value;
             }
@@ -154,10 +154,10 @@ impl Plan {
     }
 
     /// The transform of a line; an inverse one is divided by its length.
-    fn run(&self, line: Vec<Complex64>) -> Vec<Complex64> {
+    fn run(&self, line: &[Complex64]) -> Vec<Complex64> {
         let mut line = match &self.chirp {
-            Some(chirp) => chirp.run(&line),
-            None => self.split(&line, 0, 1, self.length),
+            Some(chirp) => chirp.run(line),
+            None => self.split(line, 0, 1, self.length),
         };
         if self.inverse {
             let length = self.length as f64;
@@ -237,7 +237,7 @@ impl Chirp {
             kernel[(padded - place) % padded] = value.conj();
         }
         let (forward, backward) = (Plan::new(padded, false), Plan::new(padded, true));
-        let kernel = forward.run(kernel);
+        let kernel = forward.run(&kernel);
         Self { length, chirp, kernel, forward, backward }
     }
 
@@ -246,11 +246,11 @@ impl Chirp {
         for ((slot, value), chirp) in padded.iter_mut().zip(line).zip(&self.chirp) {
             *slot = value * chirp;
         }
-        let mut spectrum = self.forward.run(padded);
+        let mut spectrum = self.forward.run(&padded);
         for (value, kernel) in spectrum.iter_mut().zip(&self.kernel) {
             *value *= kernel;
         }
-        let line = self.backward.run(spectrum);
+        let line = self.backward.run(&spectrum);
         line.iter().zip(&self.chirp).take(self.length).map(|(value, chirp)| value * chirp).collect()
     }
 }

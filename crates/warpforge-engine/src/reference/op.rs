@@ -47,7 +47,8 @@ pub(super) fn execute<'a>(
             let (lhs, rhs) = ((lhs, *left), (rhs, *right));
             vec![quantized::convolution(numbers, lhs, rhs, result_types[0])?]
         }
-        (kind, ..) if any_quantized && !moves_elements(kind) => {
+        // A region computes with the elements as they are stored; its own ops come here.
+        (kind, ..) if any_quantized && !moves_elements(kind) && op.regions.is_empty() => {
             // What is stored stands for real numbers: these are computed with, and stored again.
             let operands = operands
                 .iter()
@@ -73,8 +74,6 @@ pub(super) fn moves_elements(kind: &OpKind) -> bool {
     matches!(
         kind,
         OpKind::Constant(_)
-            | OpKind::Iota { .. }
-            | OpKind::DynamicIota { .. }
             | OpKind::Broadcast { .. }
             | OpKind::BroadcastInDim { .. }
             | OpKind::DynamicBroadcastInDim { .. }

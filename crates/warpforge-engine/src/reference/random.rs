@@ -157,12 +157,15 @@ pub(super) fn rng_bit_generator(
         true => next.into_iter().flat_map(words).map(i64::from).collect(),
         false => next.into_iter().map(|value| value as i64).collect(),
     };
-    let size = dtype.bytes();
-    let bytes: Vec<u8> =
-        bits.into_iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(size)).collect();
+    // A float is the unsigned number of as many bits, converted.
+    let kept = u64::MAX >> (64 - dtype.bits());
+    let numbers = match dtype.is_float() {
+        true => Elements::Floats(bits.into_iter().map(|bits| (bits & kept) as f64).collect()),
+        false => Elements::Integers(bits.into_iter().map(|bits| bits as i64).collect()),
+    };
     Ok(vec![
         Tensor::from_integers(state.dtype(), state.shape().clone(), next)?,
-        Tensor::new(dtype, shape, bytes)?,
+        Tensor::from_elements(dtype, shape, &numbers)?,
     ])
 }
 

@@ -1,5 +1,6 @@
 //! Between an op's attributes as text has them and its typed kind, both ways. One place for attribute names.
 
+mod names;
 mod read;
 mod reader;
 mod write;

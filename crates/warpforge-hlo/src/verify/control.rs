@@ -2,7 +2,7 @@
 
 use warpforge_tensor::DType;
 
-use super::rule::{Expected, Rule, Sees, plural, same_type};
+use super::rule::{Expected, Rule, Sees, counted, same_type};
 use crate::ir::CustomCall;
 use crate::types::Type;
 
@@ -12,12 +12,8 @@ fn types(types: &[&Type]) -> Expected {
 
 fn same(what: &str, found: &[&Type], expected: &[&Type]) -> Rule {
     if found.len() != expected.len() {
-        return Err(format!(
-            "{what}: expected {} value{}, found {}",
-            expected.len(),
-            plural(expected.len()),
-            found.len()
-        ));
+        let expected = counted(expected.len(), "value");
+        return Err(format!("{what}: expected {expected}, found {}", found.len()));
     }
     match found.iter().zip(expected).position(|(found, expected)| !same_type(found, expected)) {
         None => Ok(()),

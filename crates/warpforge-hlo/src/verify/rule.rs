@@ -71,12 +71,8 @@ fn compare<T: Display>(
 ) -> Rule {
     let found = sees.result_types()?;
     if found.len() != expected.len() {
-        return Err(format!(
-            "expected {} result{}, found {}",
-            expected.len(),
-            plural(expected.len()),
-            found.len()
-        ));
+        let expected = counted(expected.len(), "result");
+        return Err(format!("expected {expected}, found {}", found.len()));
     }
     match found.into_iter().zip(expected).find(|(found, expected)| !fits(found, expected)) {
         Some((found, expected)) => Err(format!("{demand} {expected}, found {found}")),
@@ -122,7 +118,7 @@ impl<'a> Sees<'a> {
     pub(super) fn operands<const N: usize>(&self) -> Rule<[&'a TensorType; N]> {
         let tensors = self.tensors()?;
         let found = tensors.len();
-        tensors.try_into().map_err(|_| format!("expected {N} operand{}, found {found}", plural(N)))
+        tensors.try_into().map_err(|_| format!("expected {}, found {found}", counted(N, "operand")))
     }
 
     /// The only result, a tensor.
@@ -159,11 +155,8 @@ impl<'a> Sees<'a> {
         let scalars: Vec<TensorType> =
             returned.iter().filter_map(|ty| ty.tensor()).map(scalar_of).collect();
         if returned.len() != count || scalars.len() != count {
-            return Err(format!(
-                "its region must return {count} scalar{}, found {}",
-                plural(count),
-                returned.len()
-            ));
+            let expected = counted(count, "scalar");
+            return Err(format!("its region must return {expected}, found {}", returned.len()));
         }
         let twice: Vec<TensorType> = scalars.iter().chain(&scalars).cloned().collect();
         self.region_is(region, &twice, &scalars)?;
@@ -184,12 +177,8 @@ impl<'a> Sees<'a> {
 
 fn check_list(what: &str, found: &[&Type], expected: &[TensorType]) -> Rule {
     if found.len() != expected.len() {
-        return Err(format!(
-            "its region must have {} {what}{}, found {}",
-            expected.len(),
-            plural(expected.len()),
-            found.len()
-        ));
+        let expected = counted(expected.len(), what);
+        return Err(format!("its region must have {expected}, found {}", found.len()));
     }
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
         if !found.tensor().is_some_and(|found| same_tensor(found, expected)) {
@@ -202,8 +191,9 @@ fn check_list(what: &str, found: &[&Type], expected: &[TensorType]) -> Rule {
     Ok(())
 }
 
-pub(super) fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+/// `1 result`, `2 results`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Whether two sizes can be the same.

@@ -7,6 +7,7 @@ pub mod history;
 mod null;
 pub mod report;
 pub mod export_model;
+pub mod run;
 
 use std::path::PathBuf;
 
@@ -49,6 +50,8 @@ pub enum Command {
     History(history::HistoryArguments),
     /// Judge a change by the rules of a repository; measures again before it accuses
     Gate(Box<gate::GateArguments>),
+    /// Run a StableHLO program and show or keep what it computes
+    Run(Box<run::RunArguments>),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Turn records into a page, a comment, a spreadsheet or another tool's format

@@ -10,3 +10,4 @@ pub mod export_model;
 pub mod list;
 pub mod monitor;
 pub mod report;
+pub mod run;

@@ -87,7 +87,7 @@ fn real(op: Unary) -> Option<fn(f64) -> f64> {
         Unary::Exponential => libm::exp,
         Unary::ExponentialMinusOne => libm::expm1,
         Unary::Floor => f64::floor,
-        Unary::Imag => |x| if x.is_nan() { x } else { 0.0 },
+        Unary::Imag => |_| 0.0,
         Unary::Log => libm::log,
         Unary::LogPlusOne => libm::log1p,
         Unary::Logistic => special::logistic,
@@ -177,4 +177,86 @@ fn integer_function(op: Unary) -> Option<fn(i64, DType) -> i64> {
         Unary::ChloSquare => |value, _| value.wrapping_mul(value),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpforge_tensor::Shape;
+
+    fn one(op: Unary, dtype: DType, value: f64) -> f64 {
+        let operand = Tensor::from_floats(dtype, Shape::scalar(), vec![value]).unwrap();
+        unary(op, &operand, dtype).unwrap().floats().unwrap()[0]
+    }
+
+    #[test]
+    fn every_op_takes_every_pattern() {
+        let shape = Shape::new([1 << 16]).unwrap();
+        for dtype in [DType::F16, DType::BF16] {
+            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+            let all = Tensor::new(dtype, shape.clone(), bytes).unwrap();
+            let given = all.floats().unwrap();
+            for op in Unary::ALL.iter().filter(|op| **op != Unary::Imag) {
+                let to = if real_test(*op).is_some() { DType::I1 } else { dtype };
+                let Ok(found) = unary(*op, &all, to) else {
+                    assert!(real(*op).is_none(), "{} of {dtype}", op.name());
+                    continue;
+                };
+                let Ok(found) = found.floats() else { continue };
+                let invents = |(given, found): (&f64, &f64)| given.is_nan() && !found.is_nan();
+                assert!(!given.iter().zip(&found).any(invents), "{} hides NaN", op.name());
+            }
+        }
+    }
+
+    #[test]
+    fn each_kind_of_number_has_every_function_the_specification_gives_it() {
+        let missing = |dtype: DType, none: &[Unary]| {
+            for op in Unary::ALL {
+                let there = function(*op, dtype).is_some();
+                assert_eq!(there, !none.contains(op), "{} of {dtype}", op.name());
+            }
+        };
+        missing(DType::F32, &[Unary::CountLeadingZeros, Unary::PopulationCount, Unary::Not]);
+        let complex_has_none = [
+            Unary::Ceil,
+            Unary::CountLeadingZeros,
+            Unary::Floor,
+            Unary::IsFinite,
+            Unary::Not,
+            Unary::PopulationCount,
+            Unary::RoundNearestAwayFromZero,
+            Unary::RoundNearestEven,
+            Unary::ChloBesselI1e,
+            Unary::ChloDigamma,
+            Unary::ChloErf,
+            Unary::ChloErfInv,
+            Unary::ChloErfc,
+            Unary::ChloIsInf,
+            Unary::ChloIsNegInf,
+            Unary::ChloIsPosInf,
+            Unary::ChloLgamma,
+        ];
+        missing(DType::C64, &complex_has_none);
+    }
+
+    #[test]
+    fn known_values_and_signs_of_zero() {
+        assert_eq!(one(Unary::Cbrt, DType::F32, -27.0), -3.0);
+        assert_eq!(one(Unary::Rsqrt, DType::F32, 16.0), 0.25);
+        assert_eq!(one(Unary::Rsqrt, DType::F32, -0.0), f64::NEG_INFINITY);
+        assert_eq!(one(Unary::RoundNearestEven, DType::F32, 2.5), 2.0);
+        assert_eq!(one(Unary::RoundNearestAwayFromZero, DType::F32, 2.5), 3.0);
+        assert_eq!(one(Unary::RoundNearestAwayFromZero, DType::F32, -2.5), -3.0);
+        assert!(one(Unary::Sign, DType::F32, -0.0).is_sign_negative());
+        assert!(one(Unary::Sqrt, DType::F32, -0.0).is_sign_negative());
+        assert!(one(Unary::Tanh, DType::F32, -0.0).is_sign_negative());
+        assert_eq!(one(Unary::Log, DType::F32, 0.0), f64::NEG_INFINITY);
+        assert_eq!(one(Unary::Logistic, DType::F32, 0.0), 0.5);
+        assert_eq!(one(Unary::LogPlusOne, DType::F32, 1e-10), f64::from(1e-10_f32));
+        // Subnormal numbers are kept.
+        let least = f64::from(f32::from_bits(1));
+        assert_eq!(one(Unary::Sine, DType::F32, least), least);
+        assert_eq!(one(Unary::ChloErfc, DType::F32, 10.0), f64::from(libm::erfc(10.0) as f32));
+    }
 }

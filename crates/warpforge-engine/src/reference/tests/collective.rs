@@ -1,5 +1,6 @@
 //! Ops across processes that are threads.
 
+use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
 use warpforge_hlo::ir::{Binary, Channel, Group};
@@ -195,9 +196,9 @@ fn groups_that_do_not_fit_are_refused() {
         let operand = own(number, &[1]);
         let mut body = Region::known(Binary::Add);
         let far = group(&[&[0, 5]], 0, false);
-        assert!(all_reduce(&far, &[operand.clone()], &[&to(&[1])], &mut body, member).is_err());
+        assert!(all_reduce(&far, from_ref(&operand), &[&to(&[1])], &mut body, member).is_err());
         let unsaid = group(&[&[0, 1]], 0, true);
-        assert!(all_reduce(&unsaid, &[operand.clone()], &[&to(&[1])], &mut body, member).is_err());
+        assert!(all_reduce(&unsaid, from_ref(&operand), &[&to(&[1])], &mut body, member).is_err());
         // Each brings another shape.
         let both = group(&[&[0, 1]], 0, false);
         let operand = own(0, &[number + 1]);

@@ -81,10 +81,10 @@ fn factors_of_complex_batches_multiply_back() {
     for lower in [true, false] {
         // The other triangle must not be read.
         let mut given = all.clone();
-        for place in 0..given.len() {
+        for (place, value) in given.iter_mut().enumerate() {
             let (row, column) = (place / size % size, place % size);
             if (lower && column > row) || (!lower && column < row) {
-                given[place] = Complex64::new(f64::NAN, f64::NAN);
+                *value = Complex64::new(f64::NAN, f64::NAN);
             }
         }
         let sizes = [batches, size, size];

@@ -4,6 +4,7 @@
 mod collective;
 mod convolution;
 mod fft;
+mod golden;
 mod indexing;
 mod linear_algebra;
 mod normalization;

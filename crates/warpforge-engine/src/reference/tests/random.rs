@@ -36,6 +36,91 @@ fn the_specifications_example() {
     assert_eq!(bits, expected);
 }
 
+const STATE: [u64; 2] = [0x1234_5678_9abc_def0, 0xfedc_ba98_7654_3210];
+const LONG_STATE: [u64; 3] = [STATE[0], STATE[1], 0x0f1e_2d3c_4b5a_6978];
+/// A counter that runs over.
+const LAST_STATE: [u64; 2] = [STATE[0], u64::MAX];
+
+/// A program's attribute, state and result, the next state after its key, and the numbers.
+type Made =
+    (RandomAlgorithm, &'static [u64], DType, &'static [usize], &'static [u64], &'static [u64]);
+
+/// What XLA on a CPU (jax 0.10) makes of
+/// `"stablehlo.rng_bit_generator"(%state) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>} :
+/// (tensor<2xui64>) -> (tensor<2xui64>, tensor<5xui32>)` and the like.
+#[rustfmt::skip]
+const MADE: &[Made] = &[
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U32, &[], &[18364758544493064721], &[2454742025]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U32, &[1], &[18364758544493064721], &[2454742025]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U32, &[5], &[18364758544493064723], &[2454742025, 2188719829, 1300334949, 576655657, 3928822841]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U32, &[2, 3], &[18364758544493064723], &[2454742025, 1300334949, 3928822841, 2188719829, 576655657, 2537638704]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U32, &[3, 3], &[18364758544493064726], &[2454742025, 1300334949, 3928822841, 2188719829, 576655657, 2537638704, 2239108488, 1181862949, 3747687101]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U32, &[4, 2, 3], &[18364758544493064732], &[2454742025, 1300334949, 3928822841, 2239108488, 1181862949, 3747687101, 2188719829, 576655657, 2537638704, 3379413883, 2881175688, 1160618039, 1354011675, 234915208, 3312997586, 1956954211, 2875558965, 1491478264, 994789280, 1723050389, 3835170062, 914059336, 2249711239, 598270630]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U8, &[5], &[18364758544493064723], &[9, 213, 101, 41, 57]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U16, &[3, 3], &[18364758544493064726], &[25609, 35173, 5177, 14037, 4393, 19248, 5512, 52261, 10941]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U64, &[5], &[18364758544493064725], &[9400480088116454409, 2476717189168728421, 10899075246672647225, 14514472109372478856, 12374555355172162597]),
+    (RandomAlgorithm::ThreeFry, &STATE, DType::U64, &[], &[18364758544493064721], &[9400480088116454409]),
+    (RandomAlgorithm::ThreeFry, &LAST_STATE, DType::U32, &[5], &[2], &[2754706343, 569486026, 1593802813, 1289978105, 961273596]),
+    (RandomAlgorithm::ThreeFry, &LAST_STATE, DType::U64, &[2, 3], &[5], &[2445923859953712039, 5540413775124856893, 7268757770303430396, 4623188616535824262, 16385367623706935656, 18001060029506584597]),
+    (RandomAlgorithm::Philox, &STATE, DType::U32, &[], &[18364758544493064721], &[907414443]),
+    (RandomAlgorithm::Philox, &STATE, DType::U32, &[5], &[18364758544493064722], &[907414443, 2748923523, 4116163865, 4257860549, 412285535]),
+    (RandomAlgorithm::Philox, &STATE, DType::U32, &[3, 3], &[18364758544493064723], &[907414443, 2748923523, 4116163865, 4257860549, 412285535, 552434524, 1343282839, 4098301428, 616650600]),
+    (RandomAlgorithm::Philox, &STATE, DType::U8, &[5], &[18364758544493064722], &[171, 131, 25, 197, 95]),
+    (RandomAlgorithm::Philox, &STATE, DType::U16, &[5], &[18364758544493064722], &[2987, 16003, 44313, 52165, 64095]),
+    (RandomAlgorithm::Philox, &STATE, DType::U64, &[3], &[18364758544493064722], &[11806536631397518251, 18287371812999769369, 2372688214173612639]),
+    (RandomAlgorithm::Philox, &LONG_STATE, DType::U32, &[5], &[18364758544493064722, 1089357896855742840], &[1999390968, 2449245903, 1533819290, 4002386531, 377063530]),
+    (RandomAlgorithm::Philox, &LONG_STATE, DType::U64, &[5], &[18364758544493064723, 1089357896855742840], &[10519431055246379256, 17190119258129709466, 15628878668984060010, 9510307820518308159, 10416592350299230954]),
+    (RandomAlgorithm::Philox, &LAST_STATE, DType::U32, &[13], &[3], &[1480449822, 3015399692, 3935955418, 1076038438, 271420659, 538106886, 3801100798, 3007079934, 2583171126, 2853909184, 338341603, 1336967898, 3350987413]),
+    (RandomAlgorithm::Philox, &LAST_STATE, DType::U64, &[5], &[2], &[12951043062988922654, 4621549904384879066, 2311151477393820915, 12915309976788939262, 12257446613617217590]),
+    (RandomAlgorithm::Default, &STATE, DType::U32, &[5], &[18364758544493064722], &[907414443, 2748923523, 4116163865, 4257860549, 412285535]),
+    (RandomAlgorithm::Default, &LONG_STATE, DType::U16, &[3, 3], &[18364758544493064723, 1089357896855742840], &[18680, 34511, 14746, 37475, 34922, 61016, 63807, 26259, 4842]),
+];
+
+#[test]
+fn bits_and_states_are_those_of_xla() {
+    for (algorithm, state, dtype, sizes, next, bits) in MADE {
+        let found = generate(*algorithm, state, *dtype, sizes);
+        let next = [&state[..1], next].concat();
+        assert_eq!(found, (next, bits.to_vec()), "{algorithm:?} {state:?} {dtype} {sizes:?}");
+    }
+}
+
+#[test]
+fn floats_are_converted_numbers_and_signed_integers_the_same_bits() {
+    let made = |dtype: DType| {
+        let results = [&ty(DType::U64, &[2]), &ty(dtype, &[5])];
+        rng_bit_generator(RandomAlgorithm::Philox, &state(&STATE), &results).unwrap().remove(1)
+    };
+    let (words, shorts) = (values(&made(DType::U32)), values(&made(DType::U16)));
+    let rounded: Vec<f64> = words.iter().map(|word| f64::from(*word as f32)).collect();
+    assert_eq!(values(&made(DType::F32)), rounded);
+    // The bits of XLA's answer in f16.
+    let halves: Vec<u16> = made(DType::F16)
+        .bytes()
+        .chunks(2)
+        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+        .collect();
+    assert_eq!(halves, [27094, 29648, 31081, 31326, 31699]);
+    let signed: Vec<f64> = shorts.iter().map(|short| f64::from(*short as u16 as i16)).collect();
+    assert_eq!(values(&made(DType::I16)), signed);
+}
+
+#[test]
+fn a_state_of_halves_is_the_same_state() {
+    let halves = STATE.iter().flat_map(|number| [*number & 0xffff_ffff, *number >> 32]);
+    let halves = halves.map(|half| half as i64).collect();
+    let halves = Tensor::from_integers(DType::U32, Shape::new([4]).unwrap(), halves).unwrap();
+    let results = [&ty(DType::U32, &[4]), &ty(DType::U32, &[5])];
+    let found = rng_bit_generator(RandomAlgorithm::ThreeFry, &halves, &results).unwrap();
+    let (next, bits) = generate(RandomAlgorithm::ThreeFry, &STATE, DType::U32, &[5]);
+    assert_eq!(
+        found[1].integers().unwrap().iter().map(|bits| *bits as u64).collect::<Vec<_>>(),
+        bits
+    );
+    let halves: Vec<u64> = found[0].integers().unwrap().iter().map(|half| *half as u64).collect();
+    assert_eq!(halves.chunks(2).map(|pair| pair[0] | pair[1] << 32).collect::<Vec<_>>(), next);
+}
+
 #[test]
 fn states_that_do_not_fit_are_refused() {
     for (algorithm, count) in [

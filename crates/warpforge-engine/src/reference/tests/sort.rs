@@ -56,7 +56,8 @@ fn no_comparison_is_too_strange() {
     let mut all = values(&input);
     all.sort_by(f64::total_cmp);
     for mut body in strange {
-        let mut found = values(&sort(0, &[input.clone()], &[&result], &mut body).unwrap()[0]);
+        let mut found =
+            values(&sort(0, std::slice::from_ref(&input), &[&result], &mut body).unwrap()[0]);
         found.sort_by(f64::total_cmp);
         assert_eq!(found, all);
     }
