@@ -1,4 +1,4 @@
-"""The command line: `python3 -m conformance names|corpus|second|wide|unary --folder FOLDER`."""
+"""The command line: `python3 -m conformance names|corpus|second|wide|exact|unary --folder FOLDER`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def main(arguments: list[str]) -> int:
         ("corpus", "make the cases that are missing"),
         ("second", "add what the specification's interpreter computes"),
         ("wide", "add what XLA computes with every float widened to f64"),
+        ("exact", "add what mpmath computes, for programs of one function"),
         ("unary", "compute functions of one number, correctly rounded"),
     ]:
         command = commands.add_parser(name, help=text)
@@ -42,6 +43,10 @@ def main(arguments: list[str]) -> int:
         from conformance import wide
 
         wide.add(given.folder, names)
+    elif given.command == "exact":
+        from conformance import exact
+
+        exact.add(given.folder, names)
     else:
         from conformance import unary
 

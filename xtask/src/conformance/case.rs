@@ -28,14 +28,27 @@ pub(super) enum Oracle {
     Second,
     /// XLA with every float widened to f64.
     Wide,
+    /// mpmath, for programs of one function.
+    Exact,
 }
 
 impl Oracle {
+    /// The command of the Python side that asks it.
+    pub(super) fn command(self) -> &'static str {
+        match self {
+            Self::Xla => "corpus",
+            Self::Second => "second",
+            Self::Wide => "wide",
+            Self::Exact => "exact",
+        }
+    }
+
     fn ending(self) -> &'static str {
         match self {
             Self::Xla => "safetensors",
             Self::Second => "second.safetensors",
             Self::Wide => "wide.safetensors",
+            Self::Exact => "exact.safetensors",
         }
     }
 }
@@ -53,7 +66,7 @@ pub(super) fn inputs(place: &Path, program: &Program) -> anyhow::Result<Vec<Tens
     read(place, Oracle::Xla, "input", &types)
 }
 
-/// The outputs an oracle gave; those of [`Oracle::Wide`] have f64 for every float.
+/// The outputs an oracle gave; those of [`Oracle::Wide`] and [`Oracle::Exact`] have f64 for every float.
 pub(super) fn outputs(
     place: &Path,
     program: &Program,
@@ -86,7 +99,7 @@ fn read(place: &Path, oracle: Oracle, name: &str, types: &[&Type]) -> anyhow::Re
         let ty = ty.tensor().context("a value of the program is no tensor")?;
         let shape = ty.shape().context("a size of the program is not known")?;
         let dtype = ty.dtype().context("a value of the program is quantized")?;
-        let dtype = if oracle == Oracle::Wide { widened(dtype) } else { dtype };
+        let dtype = if matches!(oracle, Oracle::Wide | Oracle::Exact) { widened(dtype) } else { dtype };
         Ok(Tensor::new(dtype, shape, tensor.bytes())?)
     };
     types.iter().enumerate().map(tensor).collect()

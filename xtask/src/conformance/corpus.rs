@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 
-use super::case::Case;
+use super::case::{Case, Oracle};
 use crate::repository::{root, succeeds};
 use crate::{install, python};
 
@@ -69,8 +69,8 @@ impl Corpus {
     }
 
     /// Has another oracle's outputs made for these cases.
-    pub(super) fn ask(&self, oracle: &str, names: &BTreeSet<String>) -> anyhow::Result<()> {
-        run_python(oracle, &self.folder, Some(&names.iter().collect::<Vec<_>>()))
+    pub(super) fn ask(&self, oracle: Oracle, names: &BTreeSet<String>) -> anyhow::Result<()> {
+        run_python(oracle.command(), &self.folder, Some(&names.iter().collect::<Vec<_>>()))
     }
 
     fn index(&self) -> anyhow::Result<BTreeMap<String, Case>> {

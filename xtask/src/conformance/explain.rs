@@ -10,13 +10,16 @@ use super::compare::{Allowed, compare};
 use super::corpus::Corpus;
 use super::judge::Judge;
 
+const OTHERS: [(&str, Oracle); 3] =
+    [("f64", Oracle::Wide), ("specification", Oracle::Second), ("mpmath", Oracle::Exact)];
+
 /// Prints, for each case, how far ours and XLA's are from each other and from what the other oracles say.
 pub(super) fn explain(corpus: &Corpus, judge: &Judge, cases: &[&Case]) -> anyhow::Result<()> {
     let names: BTreeSet<String> = cases.iter().map(|case| case.name.clone()).collect();
     if names.is_empty() {
         return Ok(());
     }
-    for oracle in ["wide", "second"] {
+    for (_, oracle) in OTHERS {
         corpus.ask(oracle, &names)?;
     }
     for case in cases {
@@ -26,7 +29,7 @@ pub(super) fn explain(corpus: &Corpus, judge: &Judge, cases: &[&Case]) -> anyhow
         let xla = said(Oracle::Xla);
         println!("{}", case.name);
         println!("  ours and XLA's: {}", apart(Some(&computed.outputs), xla.as_ref()));
-        for (name, oracle) in [("f64", Oracle::Wide), ("specification", Oracle::Second)] {
+        for (name, oracle) in OTHERS {
             let other = said(oracle);
             println!(
                 "  {name}: ours {}, XLA's {}",

@@ -145,11 +145,7 @@ fn against_other(
 ) -> Result<(), String> {
     let outputs = || case::outputs(place, &computed.program, arbitration.by);
     let theirs = outputs().or_else(|_| {
-        let name = match arbitration.by {
-            Oracle::Wide => "wide",
-            _ => "second",
-        };
-        corpus.ask(name, &BTreeSet::from([case.name.clone()]))?;
+        corpus.ask(arbitration.by, &BTreeSet::from([case.name.clone()]))?;
         outputs()
     });
     let theirs = theirs.map_err(|error| first_line(&error))?;

@@ -19,7 +19,7 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Inexact<'a> {
     pub(super) name: &'a str,
-    /// The type it computes in: that of its result.
+    /// The type it computes in: that of its result, or of a complex operand.
     pub(super) dtype: DType,
     /// How many terms a result is the sum of.
     pub(super) terms: usize,
@@ -45,6 +45,8 @@ fn walk<'a>(function: &'a Function, region: &'a Region, found: &mut Vec<Inexact<
             && (dtype.is_float() || dtype.is_complex())
         {
             let operand = op.operands.first().and_then(|id| dtype_of(function, *id));
+            // The size of a complex number is real, but is computed from both of its parts.
+            let dtype = operand.filter(|operand| operand.is_complex()).unwrap_or(dtype);
             found.push(Inexact {
                 name,
                 dtype,

@@ -84,7 +84,8 @@ impl<'a> Verifier<'a> {
         self.ops(&function.body)?;
         let results: Vec<&Type> = self.function.results.iter().map(|result| &result.ty).collect();
         match self.function.body.terminator() {
-            Some(op) if op.kind == OpKind::FunctionReturn => {
+            // Exporters also end functions that only custom calls refer to as they end regions.
+            Some(op) if matches!(op.kind, OpKind::FunctionReturn | OpKind::Return) => {
                 let found: Vec<&Type> =
                     op.operands.iter().map(|id| self.function.ty(*id)).collect();
                 if found.len() != results.len() {
