@@ -97,6 +97,7 @@ def evaluate(folder: Path, file: str) -> list[Array]:
     with mlir.make_ir_context():
         module = ir.Module.parse((folder / f"{file}.mlir").read_text())
         # It knows nothing of the dialect above the specification's.
+        stablehlo.register_stablehlo_passes()
         pipeline = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
         PassManager.parse(pipeline).run(module.operation)
         main = ir.SymbolTable(module.operation)["main"]

@@ -101,7 +101,8 @@ const OTHERS: [&str; 74] = [
 
 /// Every op with a row of its own.
 fn ops() -> BTreeSet<&'static str> {
-    let families = Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name()));
+    let families =
+        Unary::ALL.iter().map(|op| op.name()).chain(Binary::ALL.iter().map(|op| op.name()));
     families.chain(OTHERS).collect()
 }
 
@@ -158,9 +159,8 @@ fn render(stages: &BTreeMap<String, (String, Stages)>) -> String {
          interpreter computes what the program expects. *tests*: the self-checking program.\n\n",
     );
     let ops = ops();
-    let done = |(_, found): &(String, Stages)| {
-        found.parses && found.verifies && found.computes.is_ok()
-    };
+    let done =
+        |(_, found): &(String, Stages)| found.parses && found.verifies && found.computes.is_ok();
     let whole = ops.iter().filter(|op| stages.get(**op).is_some_and(done)).count();
     let _ = writeln!(text, "{whole} of {} ops have all four.\n", ops.len());
     text.push_str("| op | parse | verify | reference | tests |\n|---|---|---|---|---|\n");
@@ -195,7 +195,10 @@ mod tests {
             computes: Err("no".to_owned()),
             ops: BTreeSet::new(),
         };
-        let text = render(&BTreeMap::from([("stablehlo.add".to_owned(), ("add".to_owned(), found))]));
-        assert!(text.contains("| `stablehlo.add` | yes | yes | no | [add](../tests/conformance/add.mlir) |"));
+        let text =
+            render(&BTreeMap::from([("stablehlo.add".to_owned(), ("add".to_owned(), found))]));
+        assert!(text.contains(
+            "| `stablehlo.add` | yes | yes | no | [add](../tests/conformance/add.mlir) |"
+        ));
     }
 }

@@ -50,7 +50,8 @@ impl Environment {
 /// The gate: the package in `python/` is formatted, typed, tested and can be built.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
     let package = root().join("python");
-    let environment = environment("export,conformance,test", "PyTorch, JAX and tools", "minutes, 6 GB")?;
+    let environment =
+        environment("export,conformance,test", "PyTorch, JAX and tools", "minutes, 6 GB")?;
     let caches = environment.directory.join("caches");
     // The environment has a copy from when it was made; the checkout's own source goes before it.
     let program = |name: &str, arguments: &[&str]| {
@@ -80,11 +81,7 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
 
 /// The environment with what the package in `python/` needs for `extras`, made if there is none yet; `content` and
 /// `cost` say to the person waiting what is installed and how much that is.
-pub(crate) fn environment(
-    extras: &str,
-    content: &str,
-    cost: &str,
-) -> anyhow::Result<Environment> {
+pub(crate) fn environment(extras: &str, content: &str, cost: &str) -> anyhow::Result<Environment> {
     let package = root().join("python");
     let project = package.join("pyproject.toml");
     let wanted =
@@ -103,10 +100,7 @@ pub(crate) fn environment(
             std::fs::remove_dir_all(&directory)
                 .with_context(|| format!("cannot remove {}", directory.display()))?;
         }
-        eprintln!(
-            "  installing {content} into {}: once, {cost}",
-            directory.display()
-        );
+        eprintln!("  installing {content} into {}: once, {cost}", directory.display());
         let environment = Environment::create(&directory)?;
         environment.install(&[&format!("{}[{extras}]", package.display())])?;
     }

@@ -99,7 +99,8 @@ fn read(place: &Path, oracle: Oracle, name: &str, types: &[&Type]) -> anyhow::Re
         let ty = ty.tensor().context("a value of the program is no tensor")?;
         let shape = ty.shape().context("a size of the program is not known")?;
         let dtype = ty.dtype().context("a value of the program is quantized")?;
-        let dtype = if matches!(oracle, Oracle::Wide | Oracle::Exact) { widened(dtype) } else { dtype };
+        let dtype =
+            if matches!(oracle, Oracle::Wide | Oracle::Exact) { widened(dtype) } else { dtype };
         Ok(Tensor::new(dtype, shape, tensor.bytes())?)
     };
     types.iter().enumerate().map(tensor).collect()

@@ -50,13 +50,12 @@ pub(super) fn guarded<T: Send + 'static>(
     let (sender, receiver) = mpsc::channel();
     let cancel = Arc::new(AtomicBool::new(false));
     let cancelled = Arc::clone(&cancel);
-    let thread = std::thread::Builder::new()
-        .name(THREAD.to_owned())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
+    let thread = std::thread::Builder::new().name(THREAD.to_owned()).stack_size(STACK_BYTES).spawn(
+        move || {
             // Nobody listens any more once the time is over.
             let _ = sender.send(work(&cancelled));
-        });
+        },
+    );
     let Ok(thread) = thread else {
         return Answer::Panicked("no thread could be started".to_owned());
     };

@@ -120,16 +120,16 @@ impl Judge {
                 Err(if outside { Refusal::Outside(targets) } else { Refusal::Wrong(reason) })
             }
             Answer::Panicked(said) => Err(Refusal::Wrong(format!("panicked: {said}"))),
-            Answer::Late => Err(Refusal::Wrong(format!(
-                "had not ended after {} s",
-                self.limit.as_secs()
-            ))),
+            Answer::Late => {
+                Err(Refusal::Wrong(format!("had not ended after {} s", self.limit.as_secs())))
+            }
         }
     }
 
     fn against_xla(&self, place: &Path, group: &str, computed: &Computed) -> Result<(), String> {
         let Computed { program, inputs, outputs } = computed;
-        let theirs = case::outputs(place, program, Oracle::Xla).map_err(|error| first_line(&error))?;
+        let theirs =
+            case::outputs(place, program, Oracle::Xla).map_err(|error| first_line(&error))?;
         let allowed = self.tolerances.allowed(group, program, inputs, outputs);
         agree(outputs, &theirs, &allowed)
     }

@@ -52,9 +52,8 @@ fn walk<'a>(function: &'a Function, region: &'a Region, found: &mut Vec<Inexact<
                 dtype,
                 terms: terms(function, op),
                 step: step(op),
-                narrows: operand.is_none_or(|operand| {
-                    operand.is_integer() || operand.bits() > dtype.bits()
-                }),
+                narrows: operand
+                    .is_none_or(|operand| operand.is_integer() || operand.bits() > dtype.bits()),
             });
         }
         if matches!(op.kind, OpKind::If | OpKind::Case | OpKind::While | OpKind::Map { .. }) {
@@ -101,7 +100,11 @@ fn terms(function: &Function, op: &Op) -> usize {
     let elements = |value: Option<&ValueId>| sizes(value).iter().product::<u64>().max(1);
     let along = |sizes: &[u64], dimensions: &[i64]| -> u64 {
         let size = |dimension: &i64| {
-            usize::try_from(*dimension).ok().and_then(|place| sizes.get(place)).copied().unwrap_or(1)
+            usize::try_from(*dimension)
+                .ok()
+                .and_then(|place| sizes.get(place))
+                .copied()
+                .unwrap_or(1)
         };
         dimensions.iter().map(size).product()
     };

@@ -108,7 +108,8 @@ impl<'a> Report<'a> {
         });
         text.push('\n');
         let all = ("all", &self.all);
-        for (group, counts) in self.counts.iter().map(|(name, counts)| (*name, counts)).chain([all]) {
+        for (group, counts) in self.counts.iter().map(|(name, counts)| (*name, counts)).chain([all])
+        {
             let _ = write!(text, "{group:<30}");
             for count in [
                 counts.cases,

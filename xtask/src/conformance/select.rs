@@ -64,7 +64,8 @@ fn sample(groups: &BTreeMap<String, String>, count: usize, seed: u64) -> Vec<Str
     let mut turns: Vec<(usize, String, &String)> = Vec::new();
     for mut cases in by_group.into_values() {
         cases.sort_unstable();
-        turns.extend(cases.into_iter().enumerate().map(|(turn, (order, name))| (turn, order, name)));
+        turns
+            .extend(cases.into_iter().enumerate().map(|(turn, (order, name))| (turn, order, name)));
     }
     turns.sort_unstable();
     turns.truncate(count);
@@ -79,7 +80,10 @@ mod tests {
 
     fn groups() -> BTreeMap<String, String> {
         let case = |group: &str, index: usize| (format!("{group}_{index}"), group.to_owned());
-        (0..100).map(|index| case("large", index)).chain((0..3).map(|index| case("small", index))).collect()
+        (0..100)
+            .map(|index| case("large", index))
+            .chain((0..3).map(|index| case("small", index)))
+            .collect()
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub(crate) struct Stages {
 pub(crate) fn committed() -> anyhow::Result<Vec<SelfCheck>> {
     let folder = root().join("tests").join("conformance");
     let mut checks = Vec::new();
-    let entries = std::fs::read_dir(&folder)
-        .with_context(|| format!("cannot read {}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
         let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
@@ -72,7 +72,8 @@ impl SelfCheck {
             }
         };
         // Reading what was printed has to give the same program; otherwise it was not understood.
-        stages.parses = parse(&program.to_string()).is_ok_and(|again| again.to_string() == program.to_string());
+        stages.parses =
+            parse(&program.to_string()).is_ok_and(|again| again.to_string() == program.to_string());
         stages.ops = ops(&program);
         stages.computes = match parse_verified(&self.text) {
             Ok(program) => {

@@ -87,10 +87,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let chosen = |op: &&str| arguments.op.is_empty() || arguments.op.iter().any(|name| name == op);
     let ops: Vec<&str> = OPS.into_iter().filter(chosen).collect();
     let folder = references(&ops)?;
-    let work: Vec<(&str, DType, f64)> = ops
-        .iter()
-        .flat_map(|op| TYPES.map(|(dtype, allowed)| (*op, dtype, allowed)))
-        .collect();
+    let work: Vec<(&str, DType, f64)> =
+        ops.iter().flat_map(|op| TYPES.map(|(dtype, allowed)| (*op, dtype, allowed))).collect();
     let rows = in_parallel(&work, |(op, dtype, allowed)| row(&folder, op, *dtype, *allowed));
     print!("{}", table(&rows));
     if let Some(path) = &arguments.json {
@@ -105,7 +103,8 @@ fn references(ops: &[&str]) -> anyhow::Result<PathBuf> {
     let text =
         std::fs::read(&source).with_context(|| format!("cannot read {}", source.display()))?;
     let folder = install::cache("conformance")?.join(format!("unary-{}", key(&[&text])));
-    let complete = |op: &&str| TYPES.iter().all(|(dtype, _)| reference(&folder, op, *dtype).is_file());
+    let complete =
+        |op: &&str| TYPES.iter().all(|(dtype, _)| reference(&folder, op, *dtype).is_file());
     let missing: Vec<String> =
         ops.iter().filter(|op| !complete(op)).map(|op| (*op).to_owned()).collect();
     if !missing.is_empty() {
@@ -163,7 +162,10 @@ impl Worst {
 fn worst(folder: &Path, op: &str, dtype: DType) -> anyhow::Result<Worst> {
     let input = inputs(folder, dtype)?;
     let exact = numbers(&reference(folder, op, dtype))?;
-    ensure!(exact.len() == input.shape().elements(), "the exact values are not those of the inputs");
+    ensure!(
+        exact.len() == input.shape().elements(),
+        "the exact values are not those of the inputs"
+    );
     let text = program(op, dtype, exact.len());
     let program = parse_verified(&text)?;
     let handed = vec![input.clone()];
@@ -217,7 +219,8 @@ fn apart(dtype: DType, ours: f64, exact: f64) -> f64 {
     if ours == exact || (ours.is_nan() && exact.is_nan()) {
         return 0.0;
     }
-    let rounded = Tensor::from_floats(dtype, Shape::scalar(), vec![exact]).and_then(|one| one.floats());
+    let rounded =
+        Tensor::from_floats(dtype, Shape::scalar(), vec![exact]).and_then(|one| one.floats());
     let right = rounded.is_ok_and(|rounded| rounded == [ours]);
     let distance = ulp(dtype, exact).map_or(f64::INFINITY, |unit| (ours - exact).abs() / unit);
     match (right, distance.is_nan()) {
@@ -249,7 +252,8 @@ mod tests {
     fn programs_of_every_op_are_read() {
         for op in OPS {
             for (dtype, _) in TYPES {
-                parse_verified(&program(op, dtype, 3)).unwrap_or_else(|error| panic!("{op}: {error}"));
+                parse_verified(&program(op, dtype, 3))
+                    .unwrap_or_else(|error| panic!("{op}: {error}"));
             }
         }
         assert!(parse("func").is_err());
