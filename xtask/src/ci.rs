@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::repository::{cargo, succeeds, succeeds_quietly};
-use crate::{Verdict, fuzz, schema, tidy};
+use crate::{Verdict, conformance, fuzz, op_status, python, schema, tidy};
 
 /// How to run the gates.
 #[derive(Debug, clap::Args)]
@@ -32,8 +32,11 @@ const STEPS: &[Step] = &[
     ("rustdoc", rustdoc),
     ("tidy", tidy::run),
     ("schema", schema::check),
+    ("op-status", op_status::check),
     ("fuzz", fuzz::check),
     ("deny", deny),
+    ("python", python::check),
+    ("conformance", conformance::check),
 ];
 
 fn fmt() -> anyhow::Result<Verdict> {

@@ -7,12 +7,17 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod ci;
+mod conformance;
 mod fuzz;
 mod history;
+mod hlo;
+mod install;
 mod interrupt;
 mod measurement;
+mod op_status;
 mod peers;
 mod points;
+mod python;
 mod report;
 mod repository;
 mod schema;
@@ -52,8 +57,14 @@ enum Chore {
     History(history::Arguments),
     /// Find planted changes in synthetic histories, beside Hunter on the same ones.
     Points(points::Arguments),
+    /// How long programs take to be read and verified, and that the time is linear in their size.
+    Hlo(hlo::Arguments),
     /// Make reports of sample records, have their formats read by other programs, and photograph the page.
     Report(report::Arguments),
+    /// Judge the reference interpreter by JAX's own test harnesses.
+    Conformance(conformance::Arguments),
+    /// Write `docs/op-status.md`: how far every op is carried.
+    OpStatus(op_status::Arguments),
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -82,7 +93,10 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Truth(arguments) => truth::run(arguments),
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),
+        Chore::Hlo(arguments) => hlo::run(arguments),
         Chore::Report(arguments) => report::run(arguments),
+        Chore::Conformance(arguments) => conformance::run(arguments),
+        Chore::OpStatus(arguments) => op_status::run(arguments),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

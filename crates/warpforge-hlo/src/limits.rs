@@ -14,6 +14,8 @@ pub struct Limits {
     pub rank: usize,
     /// Bytes of all constants together; splats count as one element.
     pub constant_bytes: usize,
+    /// Parts of the types and attributes that aliases stand for, all uses together.
+    pub alias_parts: usize,
 }
 
 impl Default for Limits {
@@ -24,6 +26,7 @@ impl Default for Limits {
             ops: 10_000_000,
             rank: 64,
             constant_bytes: 4 << 30,
+            alias_parts: 1 << 20,
         }
     }
 }

@@ -52,6 +52,8 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Gate(gate) => commands::gate::run(&gate, config, output),
         Command::Monitor(monitor) => commands::monitor::run(&monitor, config, output),
         Command::Report(report) => commands::report::run(&report, config, output),
+        Command::Run(run) => commands::run::run(&run, output),
+        Command::Export(export) => commands::export_model::run(&export, config, output),
         Command::Config(command) => commands::config::run(&command, config, output),
         Command::Completions(completions) => {
             commands::documentation::completions(&completions, output)

@@ -73,7 +73,7 @@ pub(super) fn lay_out(fio: &Path, file: &Path, bytes: u64) -> anyhow::Result<()>
     let mut arguments = arguments(fio, file, bytes, SEQUENTIAL_WRITE, 8);
     arguments.push("--end_fsync=1".to_owned());
     let mut command = std::process::Command::new(&arguments[0]);
-    super::install::run(command.args(&arguments[1..]).env("LC_ALL", "C")).map(|_| ())
+    crate::install::run(command.args(&arguments[1..]).env("LC_ALL", "C")).map(|_| ())
 }
 
 /// fio for `duration` per sample; the cost is nanoseconds per MB or per request.

@@ -1,10 +1,13 @@
 //! Gets the peers onto this machine: Debian packages by apt, MKL from PyPI into an environment of its own, our C
-//! sources through gcc. Everything of ours lives in `${XDG_CACHE_HOME:-~/.cache}/warpforge/peers`.
+//! sources through gcc. Everything of ours lives in the folder `peers` of the cache.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::Context;
+
+use crate::install::run;
+use crate::{install, python};
 
 /// Where peers are kept and how they are found.
 pub(crate) struct Tools {
@@ -36,26 +39,12 @@ const SOURCES: [(&str, &str); 6] = [
 impl Tools {
     /// Finds the cache.
     pub(crate) fn new() -> anyhow::Result<Self> {
-        let variable = |name: &str| {
-            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-        };
-        let base = variable("XDG_CACHE_HOME")
-            .or_else(|| variable("HOME").map(|home| home.join(".cache")))
-            .context("neither XDG_CACHE_HOME nor HOME is set")?;
-        let cache = base.join("warpforge").join("peers");
-        std::fs::create_dir_all(&cache)
-            .with_context(|| format!("cannot create {}", cache.display()))?;
-        Ok(Self { cache })
+        Ok(Self { cache: install::cache("peers")? })
     }
 
     /// A program, installed from a Debian package if it is not there.
     pub(crate) fn program(&self, name: &str, package: &str) -> anyhow::Result<PathBuf> {
-        if let Some(path) = find_program(name) {
-            return Ok(path);
-        }
-        apt_install(package)?;
-        find_program(name)
-            .with_context(|| format!("package {package} is installed but brings no {name}"))
+        install::program(name, package)
     }
 
     /// Debian's OpenBLAS with threads.
@@ -68,7 +57,7 @@ impl Tools {
         if let Some(found) = places() {
             return Ok(found);
         }
-        apt_install("libopenblas0-pthread")?;
+        install::apt_install("libopenblas0-pthread")?;
         places().context("package libopenblas0-pthread brings no libopenblas.so.0")
     }
 
@@ -86,29 +75,16 @@ impl Tools {
         if let Some(found) = library() {
             return Ok(found);
         }
-        self.python(&environment, "mkl")?;
+        eprintln!("  installing mkl from PyPI");
+        python::Environment::create(&environment)?.install(&["mkl"])?;
         library().context("PyPI's mkl brings no libmkl_rt.so")
     }
 
     /// The Python of an environment with a package from PyPI in it, made at `environment`.
     pub(crate) fn python(&self, environment: &Path, package: &str) -> anyhow::Result<PathBuf> {
-        let python = self.program("python3", "python3")?;
         eprintln!("  installing {package} from PyPI");
-        let create = || run(Command::new(&python).args(["-m", "venv"]).arg(environment));
-        if create().is_err() {
-            apt_install("python3-venv")?;
-            create()?;
-        }
-        let python = environment.join("bin").join("python");
-        run(Command::new(&python).args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            package,
-        ]))?;
-        Ok(python)
+        python::Environment::create(environment)?.install(&[package])?;
+        Ok(environment.join("bin").join("python"))
     }
 
     /// A Python with a package from PyPI in an environment of its own; `module` shows that it is there.
@@ -120,15 +96,7 @@ impl Tools {
         if python.exists() && works().is_ok() {
             return Ok(python);
         }
-        let system = self.program("python3", "python3")?;
-        eprintln!("  installing {package} from PyPI");
-        let create = || run(Command::new(&system).args(["-m", "venv"]).arg(&environment));
-        if create().is_err() {
-            apt_install("python3-venv")?;
-            create()?;
-        }
-        let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-        run(Command::new(&python).args(quiet).arg(package))?;
+        self.python(&environment, package)?;
         works().with_context(|| format!("PyPI's {package} brings no {module}"))?;
         Ok(python)
     }
@@ -156,61 +124,4 @@ impl Tools {
         }
         Ok(Harness { directory })
     }
-}
-
-/// Where a program is, looking where root's programs are too.
-fn find_program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
-    places.map(|place| place.join(name)).find(|candidate| candidate.is_file())
-}
-
-pub(crate) fn apt_install(package: &str) -> anyhow::Result<()> {
-    ensure!(
-        find_program("apt-get").is_some(),
-        "package {package} is missing and this is not a Debian system (no apt-get)"
-    );
-    eprintln!("  installing package {package}");
-    let prefix = if Path::new("/root").metadata().is_ok() && is_root() {
-        None
-    } else {
-        find_program("sudo")
-    };
-    let apt = |arguments: &[&str]| {
-        let mut command = match &prefix {
-            Some(sudo) => {
-                let mut command = Command::new(sudo);
-                command.args(["-n", "apt-get"]);
-                command
-            }
-            None => Command::new("apt-get"),
-        };
-        run(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
-    };
-    let install = ["install", "-y", "-q", package];
-    if apt(&install).is_ok() {
-        return Ok(());
-    }
-    apt(&["update", "-q"])?;
-    apt(&install).map(|_| ())
-}
-
-fn is_root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let user = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    user.and_then(|ids| ids.split_whitespace().nth(1).map(|id| id == "0")).unwrap_or(false)
-}
-
-/// Runs a command to its end; a failure carries the last lines it said.
-pub(crate) fn run(command: &mut Command) -> anyhow::Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output =
-        command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let last: Vec<&str> = said.trim().lines().rev().take(3).collect();
-    let last: Vec<&str> = last.into_iter().rev().collect();
-    bail!("{name}: {}: {}", output.status, last.join(" "));
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::install::run;
+use crate::install::run;
 
 const PREFIX: &str = "warpt-peers-";
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use warpt_bench::Cancel;
 use warpt_bench::paired::{Launch, LineLimits, LineProcess};
 
-use super::install::run;
+use crate::install::run;
 
 /// The binary.
 pub(super) struct Ours {

@@ -10,7 +10,8 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 use warpt_bench::Cancel;
 
-use crate::peers::install::{Tools, apt_install, run};
+use crate::install::{apt_install, run};
+use crate::peers::install::Tools;
 
 const KERNEL: &str = include_str!("programs/kernel.rs");
 const MAIN: &str = include_str!("programs/main.rs");

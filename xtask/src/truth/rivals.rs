@@ -10,7 +10,7 @@ use super::experiments::{COMMAND_LENGTH, SERVED_LENGTH};
 use super::ours::lengthened;
 use super::programs::Programs;
 use super::state::Outcome;
-use crate::peers::install::run;
+use crate::install::run;
 
 /// The p value below which the tools' scripts speak of a difference.
 const ALPHA: f64 = 0.05;

@@ -1,5 +1,6 @@
 //! From attributes to kinds: one arm for each op.
 
+use super::names::nearest;
 use super::reader::{Read, Reader};
 use crate::attribute::{Attribute, Attributes};
 use crate::ir::{
@@ -194,7 +195,11 @@ pub(crate) fn kind_of(
         "uniform_dequantize" => OpKind::UniformDequantize,
         "uniform_quantize" => OpKind::UniformQuantize,
         "while" => OpKind::While,
-        _ => return Err(format!("`{name}` is not an op of StableHLO")),
+        _ => {
+            let meant = nearest(name)
+                .map_or_else(String::new, |known| format!("; did you mean `{known}`?"));
+            return Err(format!("`{name}` is not an op of StableHLO{meant}"));
+        }
     })
 }
 

@@ -248,9 +248,9 @@ fn rows(attribute: &Attribute) -> Option<Vec<Vec<i64>>> {
     }
 }
 
-/// At most so many elements are made from a splat: attributes are as long as a tensor has dimensions or a machine
-/// processes.
-const MAX_ATTRIBUTE_ELEMENTS: usize = 1 << 24;
+/// At most so many elements are made from a splat, which is short however many it stands for: attributes whose elements
+/// are all the same are as long as a tensor has dimensions.
+const MAX_ATTRIBUTE_ELEMENTS: usize = 1 << 12;
 
 fn dense_integers(dense: &Dense) -> Option<Vec<i64>> {
     let dtype = dense.ty.dtype()?;

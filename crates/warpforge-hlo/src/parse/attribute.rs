@@ -1,9 +1,8 @@
 //! Attributes, of every form that exporters write.
 
-use std::collections::HashMap;
-
 use warpforge_tensor::DType;
 
+use super::alias::Aliases;
 use super::cursor::{Cursor, Parse};
 use super::dense;
 use super::types::{self, TypeScope};
@@ -13,8 +12,8 @@ use crate::types::Type;
 
 /// What attributes may refer to, and what they may still cost.
 pub(super) struct Scope<'a> {
-    pub(super) aliases: &'a HashMap<String, Attribute>,
-    pub(super) type_aliases: &'a HashMap<String, Type>,
+    pub(super) aliases: &'a Aliases<Attribute>,
+    pub(super) type_aliases: &'a Aliases<Type>,
     pub(super) limits: &'a Limits,
     /// Bytes of constants still allowed.
     pub(super) constant_bytes: &'a mut usize,
@@ -232,8 +231,8 @@ fn dialect_attribute(cursor: &mut Cursor<'_>, scope: &mut Scope<'_>) -> Parse<At
     cursor.expect("#")?;
     let name = cursor.suffix()?;
     if cursor.text.as_bytes().get(cursor.at) != Some(&b'<') {
-        if let Some(alias) = scope.aliases.get(name) {
-            return Ok(alias.clone());
+        if let Some(value) = scope.aliases.expand(name, cursor)? {
+            return Ok(value);
         }
         if name.contains('.') {
             return Ok(Attribute::Opaque { name: name.to_owned(), body: String::new() });

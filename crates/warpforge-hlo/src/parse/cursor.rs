@@ -24,11 +24,13 @@ pub(super) struct Cursor<'text> {
     /// How many regions, attributes, types and locations are open.
     depth: usize,
     nesting: usize,
+    /// How many parts may still come from aliases.
+    alias_parts: usize,
 }
 
 impl<'text> Cursor<'text> {
     pub(super) fn new(text: &'text str, limits: &Limits) -> Self {
-        Self { text, at: 0, depth: 0, nesting: limits.nesting }
+        Self { text, at: 0, depth: 0, nesting: limits.nesting, alias_parts: limits.alias_parts }
     }
 
     fn bytes(&self) -> &'text [u8] {
@@ -65,6 +67,20 @@ impl<'text> Cursor<'text> {
 
     pub(super) fn leave(&mut self) {
         self.depth -= 1;
+    }
+
+    /// Takes what an alias stands for off what is allowed.
+    pub(super) fn expand(&mut self, depth: usize, parts: usize) -> Parse<()> {
+        if self.depth + depth > self.nesting {
+            return self.limit(format!("nested deeper than {} levels", self.nesting));
+        }
+        match self.alias_parts.checked_sub(parts) {
+            Some(left) => {
+                self.alias_parts = left;
+                Ok(())
+            }
+            None => self.limit("the aliases stand for more than can be held"),
+        }
     }
 
     pub(super) fn skip_space(&mut self) {

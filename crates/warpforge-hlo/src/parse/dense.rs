@@ -122,6 +122,7 @@ struct Elements {
 impl Elements {
     fn nested(&mut self, cursor: &mut Cursor<'_>, sizes: &[usize]) -> Parse<()> {
         let Some((size, rest)) = sizes.split_first() else { return self.element(cursor) };
+        cursor.skip_space();
         let start = cursor.at;
         let count = cursor.list("[", "]", |cursor| self.nested(cursor, rest))?.len();
         if count != *size {

@@ -7,18 +7,8 @@ use super::module::Parser;
 impl Parser<'_> {
     /// What follows the name in quotes.
     pub(super) fn generic_op(&mut self) -> Parse<Read> {
-        let mut read = Read::default();
-        self.cursor.expect("(")?;
-        while !self.cursor.eat(")") {
-            if !read.operands.is_empty() {
-                self.cursor.expect(",")?;
-            }
-            read.operands.push(self.operand()?);
-        }
-        if self.cursor.eat("<") {
-            read.attributes = self.dictionary()?;
-            self.cursor.expect(">")?;
-        }
+        let mut read = Read { operands: self.operands()?, ..Read::default() };
+        self.properties(&mut read)?;
         if self.cursor.eat("(") {
             loop {
                 self.cursor.expect("{")?;
@@ -29,13 +19,7 @@ impl Parser<'_> {
                 self.cursor.expect(",")?;
             }
         }
-        if self.cursor.peek() == Some(b'{') {
-            read.attributes.0.extend(self.dictionary()?.0);
-        }
-        self.cursor.expect(":")?;
-        let (operands, results) = self.functional()?;
-        read.operand_types = Some(operands);
-        read.result_types = results;
+        self.attributes_and_types(&mut read)?;
         Ok(read)
     }
 }

@@ -4,6 +4,7 @@
 //! name, operands, attributes and types, from which [`crate::op_attributes`] makes the typed kind. Cost is linear in the
 //! text. Rules beyond syntax, names and stated types are the verifier's.
 
+mod alias;
 mod attribute;
 mod body;
 mod cursor;
@@ -11,6 +12,7 @@ mod dense;
 mod generic;
 mod location;
 mod module;
+mod parts;
 mod pretty;
 mod regions;
 mod types;

@@ -1,7 +1,8 @@
 //! Modules, functions and aliases.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
+use super::alias::Aliases;
 use super::attribute::{self, Scope};
 use super::body::Names;
 use super::cursor::{Cursor, Parse};
@@ -18,8 +19,8 @@ use crate::types::Type;
 pub(super) struct Parser<'text> {
     pub(super) cursor: Cursor<'text>,
     pub(super) limits: &'text Limits,
-    pub(super) aliases: HashMap<String, Attribute>,
-    pub(super) type_aliases: HashMap<String, Type>,
+    pub(super) aliases: Aliases<Attribute>,
+    pub(super) type_aliases: Aliases<Type>,
     pub(super) locations: RawLocations,
     pub(super) constant_bytes: usize,
     pub(super) ops_left: usize,
@@ -28,6 +29,8 @@ pub(super) struct Parser<'text> {
     pub(super) values: Vec<Value>,
     pub(super) names: Names<'text>,
     program: Program,
+    /// The names of the functions read so far.
+    function_names: HashSet<String>,
 }
 
 impl<'text> Parser<'text> {
@@ -35,8 +38,8 @@ impl<'text> Parser<'text> {
         Self {
             cursor: Cursor::new(text, limits),
             limits,
-            aliases: HashMap::new(),
-            type_aliases: HashMap::new(),
+            aliases: Aliases::default(),
+            type_aliases: Aliases::default(),
             locations: RawLocations::default(),
             constant_bytes: limits.constant_bytes,
             ops_left: limits.ops,
@@ -44,6 +47,7 @@ impl<'text> Parser<'text> {
             values: Vec::new(),
             names: Names::default(),
             program: Program::default(),
+            function_names: HashSet::new(),
         }
     }
 
@@ -122,12 +126,12 @@ impl<'text> Parser<'text> {
         self.cursor.expect("=")?;
         if is_type {
             let ty = self.ty()?;
-            self.type_aliases.insert(name.to_owned(), ty);
+            self.type_aliases.define(name, ty);
         } else if self.cursor.peek_word() == "loc" {
             self.locations.define(name, &mut self.cursor)?;
         } else {
             let value = self.attribute()?;
-            self.aliases.insert(name.to_owned(), value);
+            self.aliases.define(name, value);
         }
         Ok(())
     }
@@ -178,7 +182,8 @@ impl<'text> Parser<'text> {
     }
 
     pub(super) fn note(&mut self, note: String) {
-        if !self.notes.contains(&note) {
+        // A text could have any number of different ones; after some, another says nothing new.
+        if self.notes.len() < 100 && !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
@@ -233,7 +238,7 @@ impl<'text> Parser<'text> {
 
     fn end_function(&mut self, mut function: Function) -> Parse<()> {
         function.values = std::mem::take(&mut self.values);
-        if self.program.function(&function.name).is_some() {
+        if !self.function_names.insert(function.name.clone()) {
             let message = format!("the function @{} is defined twice", function.name);
             return self.cursor.fail_at(function.offset, message);
         }

@@ -27,19 +27,17 @@ impl<'text> Parser<'text> {
     pub(super) fn block_arguments(&mut self) -> Parse<Vec<ValueId>> {
         self.cursor.expect("(")?;
         let mut arguments = Vec::new();
-        while !self.cursor.eat(")") {
-            if !arguments.is_empty() {
-                self.cursor.expect(",")?;
-            }
-            self.cursor.skip_space();
-            let start = self.cursor.at;
-            self.cursor.expect("%")?;
-            let name = self.cursor.suffix()?;
-            self.cursor.expect(":")?;
-            let ty = self.ty()?;
-            arguments.push(self.define(name, ty, start)?);
-            self.location()?;
-        }
+        self.items_until(")", |parser| {
+            parser.cursor.skip_space();
+            let start = parser.cursor.at;
+            parser.cursor.expect("%")?;
+            let name = parser.cursor.suffix()?;
+            parser.cursor.expect(":")?;
+            let ty = parser.ty()?;
+            arguments.push(parser.define(name, ty, start)?);
+            parser.location()?;
+            Ok(())
+        })?;
         Ok(arguments)
     }
 

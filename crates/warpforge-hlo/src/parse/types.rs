@@ -1,16 +1,15 @@
 //! Types: `tensor<2x?xf32>`, `tuple<...>`, `!stablehlo.token`, and the aliases of a module.
 
-use std::collections::HashMap;
-
 use warpforge_tensor::{DType, Shape};
 
+use super::alias::Aliases;
 use super::cursor::{Cursor, Parse};
 use crate::limits::Limits;
 use crate::types::{Dimension, ElementType, QuantizedType, TensorType, Type};
 
 /// What a type may refer to.
 pub(super) struct TypeScope<'a> {
-    pub(super) aliases: &'a HashMap<String, Type>,
+    pub(super) aliases: &'a Aliases<Type>,
     pub(super) limits: &'a Limits,
 }
 
@@ -43,8 +42,8 @@ fn dialect_type(cursor: &mut Cursor<'_>, scope: &TypeScope<'_>) -> Parse<Type> {
     if matches!(name, "stablehlo.token" | "mhlo.token") {
         return Ok(Type::Token);
     }
-    match scope.aliases.get(name) {
-        Some(alias) => Ok(alias.clone()),
+    match scope.aliases.expand(name, cursor)? {
+        Some(ty) => Ok(ty),
         None => cursor.fail_at(start, format!("the type !{name} is not known")),
     }
 }
@@ -121,15 +120,20 @@ fn element(cursor: &mut Cursor<'_>) -> Parse<ElementType> {
 pub(super) fn dtype(cursor: &mut Cursor<'_>) -> Parse<DType> {
     cursor.skip_space();
     let start = cursor.at;
-    let word = cursor.word();
-    if word == "complex" {
-        cursor.expect("<")?;
-        let part = dtype(cursor)?;
-        cursor.expect(">")?;
-        return part
-            .complex_of()
-            .map_or_else(|| cursor.fail_at(start, "complex numbers are of f32 or f64"), Ok);
+    if !cursor.eat_word("complex") {
+        return real(cursor);
     }
+    cursor.expect("<")?;
+    let part = real(cursor)?;
+    cursor.expect(">")?;
+    part.complex_of().map_or_else(|| cursor.fail_at(start, "complex numbers are of f32 or f64"), Ok)
+}
+
+/// Reads an element type that is one word.
+fn real(cursor: &mut Cursor<'_>) -> Parse<DType> {
+    cursor.skip_space();
+    let start = cursor.at;
+    let word = cursor.word();
     match word.parse() {
         Ok(dtype) => Ok(dtype),
         Err(()) if word.is_empty() => {

@@ -2,7 +2,7 @@
 
 use warpforge_tensor::DType;
 
-use super::rule::{Rule, Sees, axis, length, scalar_of, with_dimensions};
+use super::rule::{Expected, Rule, Sees, axis, length, scalar_of, with_dimensions};
 use crate::ir::Group;
 use crate::types::{Dimension, TensorType};
 
@@ -23,15 +23,14 @@ fn folds(sees: &Sees<'_>, tensors: &[&TensorType]) -> Rule {
     sees.region_is(sees.region()?, &[scalar.clone(), scalar.clone()], &[scalar])
 }
 
-pub(super) fn all_reduce(sees: &Sees<'_>, group: &Group) -> Rule {
+pub(super) fn all_reduce(sees: &Sees<'_>, group: &Group) -> Rule<Expected> {
     groups(group)?;
     let operands = sees.tensors()?;
     folds(sees, &operands)?;
-    let expected: Vec<TensorType> = operands.into_iter().cloned().collect();
-    sees.results_are(&expected)
+    Ok(Expected::tensors(operands.into_iter().cloned().collect()))
 }
 
-pub(super) fn all_gather(sees: &Sees<'_>, dimension: i64, group: &Group) -> Rule {
+pub(super) fn all_gather(sees: &Sees<'_>, dimension: i64, group: &Group) -> Rule<Expected> {
     let members = groups(group)? as u64;
     let expected = sees.tensors()?.into_iter().map(|operand| {
         let place = axis("all_gather_dim", dimension, operand.rank())?;
@@ -43,11 +42,10 @@ pub(super) fn all_gather(sees: &Sees<'_>, dimension: i64, group: &Group) -> Rule
             };
         Ok(with_dimensions(operand, dimensions))
     });
-    let expected = expected.collect::<Rule<Vec<_>>>()?;
-    sees.results_are(&expected)
+    Ok(Expected::tensors(expected.collect::<Rule<_>>()?))
 }
 
-pub(super) fn reduce_scatter(sees: &Sees<'_>, dimension: i64, group: &Group) -> Rule {
+pub(super) fn reduce_scatter(sees: &Sees<'_>, dimension: i64, group: &Group) -> Rule<Expected> {
     let members = groups(group)? as u64;
     let [operand] = sees.operands()?;
     folds(sees, &[operand])?;
@@ -62,7 +60,7 @@ pub(super) fn reduce_scatter(sees: &Sees<'_>, dimension: i64, group: &Group) -> 
         }
         _ => Dimension::Dynamic,
     };
-    sees.results_are(&[with_dimensions(operand, dimensions)])
+    Ok(Expected::tensor(with_dimensions(operand, dimensions)))
 }
 
 pub(super) fn all_to_all(
@@ -71,7 +69,7 @@ pub(super) fn all_to_all(
     concat: i64,
     count: i64,
     group: &Group,
-) -> Rule {
+) -> Rule<Expected> {
     groups(group)?;
     let Some(count) = u64::try_from(count).ok().filter(|count| *count > 0) else {
         return Err(format!("split_count must be at least 1, found {count}"));
@@ -91,28 +89,25 @@ pub(super) fn all_to_all(
         }
         Ok(with_dimensions(operand, dimensions))
     });
-    let expected = expected.collect::<Rule<Vec<_>>>()?;
-    sees.results_are(&expected)
+    Ok(Expected::tensors(expected.collect::<Rule<_>>()?))
 }
 
-pub(super) fn broadcast(sees: &Sees<'_>, group: &Group) -> Rule {
+pub(super) fn broadcast(sees: &Sees<'_>, group: &Group) -> Rule<Expected> {
     groups(group)?;
-    let expected: Vec<TensorType> = sees.tensors()?.into_iter().cloned().collect();
-    sees.results_are(&expected)
+    Ok(Expected::tensors(sees.tensors()?.into_iter().cloned().collect()))
 }
 
-pub(super) fn permute(sees: &Sees<'_>, pairs: &[(i64, i64)]) -> Rule {
+pub(super) fn permute(sees: &Sees<'_>, pairs: &[(i64, i64)]) -> Rule<Expected> {
     for side in [|pair: &(i64, i64)| pair.0, |pair: &(i64, i64)| pair.1] {
         let mut seen = std::collections::HashSet::new();
         if pairs.iter().map(side).any(|process| process < 0 || !seen.insert(process)) {
             return Err("source_target_pairs must name each source and each target once".into());
         }
     }
-    let expected: Vec<TensorType> = sees.tensors()?.into_iter().cloned().collect();
-    sees.results_are(&expected)
+    Ok(Expected::tensors(sees.tensors()?.into_iter().cloned().collect()))
 }
 
-pub(super) fn identity(sees: &Sees<'_>) -> Rule {
+pub(super) fn identity(sees: &Sees<'_>) -> Rule<Expected> {
     length("operands", sees.op.operands.len(), 0)?;
-    sees.results_are(&[TensorType::new(DType::U32, &[])])
+    Ok(Expected::tensor(TensorType::new(DType::U32, &[])))
 }

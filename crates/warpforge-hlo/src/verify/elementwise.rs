@@ -2,7 +2,9 @@
 
 use warpforge_tensor::{DType, Kind};
 
-use super::rule::{Rule, Sees, length, plain, same_shape, scalar_of, with_dtype};
+use super::rule::{
+    Expected, Rule, Sees, length, merged, plain, same_shape, scalar_of, with_dtype, with_element,
+};
 use crate::ir::{Binary, CompareKind, Unary};
 use crate::types::{ElementType, TensorType};
 
@@ -52,8 +54,7 @@ impl Takes {
     }
 }
 
-pub(super) fn unary(sees: &Sees<'_>, unary: Unary) -> Rule {
-    sees.no_region()?;
+pub(super) fn unary(sees: &Sees<'_>, unary: Unary) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     let takes = match unary {
         Unary::Abs | Unary::Sign | Unary::Negate => SIGNED,
@@ -85,21 +86,21 @@ pub(super) fn unary(sees: &Sees<'_>, unary: Unary) -> Rule {
         }
         _ => return same_or_requantized(sees, operand),
     };
-    sees.results_are(&[expected])
+    Ok(Expected::tensor(expected))
 }
 
 /// A result of the operand's type; quantized ones may have another scale.
-fn same_or_requantized(sees: &Sees<'_>, operand: &TensorType) -> Rule {
-    let result = sees.result()?;
+fn same_or_requantized(sees: &Sees<'_>, operand: &TensorType) -> Rule<Expected> {
     let quantized = |tensor: &TensorType| tensor.dtype().is_none();
-    if quantized(operand) && quantized(result) && same_shape(operand, result) {
-        return Ok(());
-    }
-    sees.result_is(operand)
+    let requantized = sees.stated && quantized(operand) && quantized(sees.result()?);
+    Ok(if requantized {
+        Expected::Shapes(vec![operand.clone()])
+    } else {
+        Expected::tensor(operand.clone())
+    })
 }
 
-pub(super) fn binary(sees: &Sees<'_>, binary: Binary) -> Rule {
-    sees.no_region()?;
+pub(super) fn binary(sees: &Sees<'_>, binary: Binary) -> Rule<Expected> {
     let [lhs, rhs] = sees.operands()?;
     let takes = match binary {
         Binary::And | Binary::Or | Binary::Xor => LOGICAL,
@@ -122,21 +123,13 @@ pub(super) fn binary(sees: &Sees<'_>, binary: Binary) -> Rule {
         let Some(complex) = plain(lhs)?.complex_of() else {
             return Err(format!("complex numbers are made of f32 or f64, found {lhs}"));
         };
-        return sees.results_are(&[with_dtype(lhs, complex)]);
+        return Ok(Expected::tensor(with_dtype(&merged(lhs, rhs), complex)));
     }
-    if all_plain {
-        // Sizes known on either side are known of the result.
-        return sees.result_is(lhs);
-    }
-    let result = sees.result()?;
-    if same_shape(lhs, result) {
-        Ok(())
-    } else {
-        Err(format!("the result must have the shape of {lhs}, found {result}"))
-    }
+    let result = merged(lhs, rhs);
+    Ok(if all_plain { Expected::tensor(result) } else { Expected::Shapes(vec![result]) })
 }
 
-pub(super) fn compare(sees: &Sees<'_>, kind: Option<CompareKind>) -> Rule {
+pub(super) fn compare(sees: &Sees<'_>, kind: Option<CompareKind>) -> Rule<Expected> {
     let [lhs, rhs] = sees.operands()?;
     if !same_shape(lhs, rhs) || lhs.element != rhs.element {
         return Err(format!("both operands must have one type, found {lhs} and {rhs}"));
@@ -154,10 +147,10 @@ pub(super) fn compare(sees: &Sees<'_>, kind: Option<CompareKind>) -> Rule {
             return Err(format!("{} cannot compare elements of type {dtype}", kind.name()));
         }
     }
-    sees.results_are(&[with_dtype(lhs, DType::I1)])
+    Ok(Expected::tensor(with_dtype(&merged(lhs, rhs), DType::I1)))
 }
 
-pub(super) fn select(sees: &Sees<'_>) -> Rule {
+pub(super) fn select(sees: &Sees<'_>) -> Rule<Expected> {
     let [predicate, on_true, on_false] = sees.operands()?;
     if predicate.dtype() != Some(DType::I1) {
         return Err(format!("the predicate must be of i1, found {predicate}"));
@@ -170,10 +163,10 @@ pub(super) fn select(sees: &Sees<'_>) -> Rule {
     if !same_shape(on_true, on_false) || on_true.element != on_false.element {
         return Err(format!("both choices must have one type, found {on_true} and {on_false}"));
     }
-    sees.result_is(on_true)
+    Ok(Expected::tensor(merged(on_true, on_false)))
 }
 
-pub(super) fn clamp(sees: &Sees<'_>) -> Rule {
+pub(super) fn clamp(sees: &Sees<'_>) -> Rule<Expected> {
     let [low, operand, high] = sees.operands()?;
     for bound in [low, high] {
         if bound.element != operand.element {
@@ -185,20 +178,20 @@ pub(super) fn clamp(sees: &Sees<'_>) -> Rule {
             ));
         }
     }
-    sees.result_is(operand)
+    Ok(Expected::tensor(operand.clone()))
 }
 
-pub(super) fn convert(sees: &Sees<'_>) -> Rule {
+pub(super) fn convert(sees: &Sees<'_>) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     let result = sees.result()?;
     if same_shape(operand, result) {
-        Ok(())
+        Ok(Expected::Stated)
     } else {
         Err(format!("the result must have the shape of {operand}, found {result}"))
     }
 }
 
-pub(super) fn bitcast_convert(sees: &Sees<'_>) -> Rule {
+pub(super) fn bitcast_convert(sees: &Sees<'_>) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     let result = sees.result()?;
     let (from, to) = (operand.storage().bits(), result.storage().bits());
@@ -210,7 +203,7 @@ pub(super) fn bitcast_convert(sees: &Sees<'_>) -> Rule {
     let (wide, narrow, ratio) = match from.cmp(&to) {
         std::cmp::Ordering::Equal => {
             return if same_shape(operand, result) {
-                Ok(())
+                Ok(Expected::Stated)
             } else {
                 Err(format!("the result must have the shape of {operand}, found {result}"))
             };
@@ -229,13 +222,17 @@ pub(super) fn bitcast_convert(sees: &Sees<'_>) -> Rule {
             .and_then(|last| last.size())
             .is_none_or(|last| last == ratio as u64);
     if fits {
-        Ok(())
+        Ok(Expected::Stated)
     } else {
         Err(format!("{narrow} must be {wide} with a last dimension of {ratio} added"))
     }
 }
 
-pub(super) fn reduce_precision(sees: &Sees<'_>, exponent_bits: i64, mantissa_bits: i64) -> Rule {
+pub(super) fn reduce_precision(
+    sees: &Sees<'_>,
+    exponent_bits: i64,
+    mantissa_bits: i64,
+) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     FLOAT.check(operand)?;
     if exponent_bits < 1 || mantissa_bits < 0 {
@@ -243,10 +240,10 @@ pub(super) fn reduce_precision(sees: &Sees<'_>, exponent_bits: i64, mantissa_bit
             "a format needs at least 1 bit of exponent and 0 of mantissa, found e{exponent_bits}m{mantissa_bits}"
         ));
     }
-    sees.result_is(operand)
+    Ok(Expected::tensor(operand.clone()))
 }
 
-pub(super) fn map(sees: &Sees<'_>, dimensions: &[i64]) -> Rule {
+pub(super) fn map(sees: &Sees<'_>, dimensions: &[i64]) -> Rule<Expected> {
     let operands = sees.tensors()?;
     let Some(first) = operands.first() else { return Err("expected at least 1 operand".into()) };
     if let Some(other) = operands.iter().find(|other| !same_shape(first, other)) {
@@ -257,9 +254,11 @@ pub(super) fn map(sees: &Sees<'_>, dimensions: &[i64]) -> Rule {
         return Err(format!("dimensions must be all dimensions in order, found {dimensions:?}"));
     }
     let scalars: Vec<TensorType> = operands.iter().map(|operand| scalar_of(operand)).collect();
-    let result = sees.result()?;
-    if !same_shape(result, first) {
-        return Err(format!("the result must have the shape of {first}, found {result}"));
-    }
-    sees.region_is(sees.region()?, &scalars, &[scalar_of(result)])
+    let region = sees.region()?;
+    let returned = sees.returned(region);
+    let Some(scalar) = returned.first().and_then(|ty| ty.tensor()).map(scalar_of) else {
+        return Err("its region must return a scalar".into());
+    };
+    sees.region_is(region, &scalars, std::slice::from_ref(&scalar))?;
+    Ok(Expected::tensor(with_element(first, scalar.element)))
 }

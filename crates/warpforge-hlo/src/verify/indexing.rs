@@ -1,13 +1,13 @@
 //! Ops that read or write at places given by other tensors.
 
 use super::rule::{
-    Rule, Sees, axes, axis, increasing, is_index, length, same_shape, same_size, scalar_of,
-    with_dimensions,
+    Expected, Rule, Sees, axes, axis, increasing, is_index, length, same_shape, same_size,
+    scalar_of, with_dimensions,
 };
 use crate::ir::{Gather, Scatter};
 use crate::types::{Dimension, TensorType};
 
-pub(super) fn dynamic_slice(sees: &Sees<'_>, sizes: &[i64]) -> Rule {
+pub(super) fn dynamic_slice(sees: &Sees<'_>, sizes: &[i64]) -> Rule<Expected> {
     let operands = sees.tensors()?;
     let Some((operand, starts)) = operands.split_first() else {
         return Err("expected at least 1 operand".into());
@@ -25,7 +25,7 @@ pub(super) fn dynamic_slice(sees: &Sees<'_>, sizes: &[i64]) -> Rule {
                 })
         });
     let dimensions = dimensions.collect::<Rule<_>>()?;
-    sees.results_are(&[with_dimensions(operand, dimensions)])
+    Ok(Expected::tensor(with_dimensions(operand, dimensions)))
 }
 
 /// One scalar integer for each dimension, all of one type.
@@ -41,7 +41,7 @@ fn start_indices(starts: &[&TensorType], rank: usize) -> Rule {
     Ok(())
 }
 
-pub(super) fn dynamic_update_slice(sees: &Sees<'_>) -> Rule {
+pub(super) fn dynamic_update_slice(sees: &Sees<'_>) -> Rule<Expected> {
     let operands = sees.tensors()?;
     let [operand, update, starts @ ..] = operands.as_slice() else {
         return Err("expected at least 2 operands".into());
@@ -58,7 +58,7 @@ pub(super) fn dynamic_update_slice(sees: &Sees<'_>) -> Rule {
     if !fits {
         return Err(format!("the update {update} does not fit {operand}"));
     }
-    sees.result_is(operand)
+    Ok(Expected::tensor((*operand).clone()))
 }
 
 /// The dimensions of an index tensor without the one that holds the index vector, and that one's length.
@@ -74,7 +74,7 @@ fn index_shape(indices: &TensorType, vector: i64) -> Rule<(Vec<Dimension>, Dimen
     Ok((dimensions, length))
 }
 
-pub(super) fn gather(sees: &Sees<'_>, gather: &Gather, stated: bool) -> Rule {
+pub(super) fn gather(sees: &Sees<'_>, gather: &Gather, stated: bool) -> Rule<Expected> {
     let tensors = sees.tensors()?;
     let expected = if stated { 2 } else { 3 };
     length("operands", tensors.len(), expected)?;
@@ -101,10 +101,9 @@ pub(super) fn gather(sees: &Sees<'_>, gather: &Gather, stated: bool) -> Rule {
     if let Some(both) = collapsed.iter().find(|axis| batching.contains(axis)) {
         return Err(format!("dimension {both} is both collapsed and batching"));
     }
-    let result = sees.result()?;
-    let offsets = axes("offset_dims", &gather.offset_dims, result.rank())?;
     if !stated {
-        return Ok(());
+        axes("offset_dims", &gather.offset_dims, sees.result()?.rank())?;
+        return Ok(Expected::Stated);
     }
     length("slice_sizes", gather.slice_sizes.len(), rank)?;
     let mut slice = Vec::new();
@@ -124,22 +123,18 @@ pub(super) fn gather(sees: &Sees<'_>, gather: &Gather, stated: bool) -> Rule {
             slice.push(Dimension::Static(*size as u64));
         }
     }
-    length("offset_dims", offsets.len(), slice.len())?;
-    if batch.len() + slice.len() != result.rank() {
-        return Err(format!(
-            "the result must have rank {}, found {result}",
-            batch.len() + slice.len()
-        ));
-    }
+    length("offset_dims", gather.offset_dims.len(), slice.len())?;
+    let result_rank = batch.len() + slice.len();
+    let offsets = axes("offset_dims", &gather.offset_dims, result_rank)?;
     let (mut batch, mut slice) = (batch.into_iter(), slice.into_iter());
-    let dimensions = (0..result.rank())
+    let dimensions = (0..result_rank)
         .map(|index| if offsets.contains(&index) { slice.next() } else { batch.next() })
         .map(|dimension| dimension.unwrap_or(Dimension::Dynamic))
         .collect();
-    sees.results_are(&[with_dimensions(operand, dimensions)])
+    Ok(Expected::tensor(with_dimensions(operand, dimensions)))
 }
 
-pub(super) fn scatter(sees: &Sees<'_>, scatter: &Scatter) -> Rule {
+pub(super) fn scatter(sees: &Sees<'_>, scatter: &Scatter) -> Rule<Expected> {
     let tensors = sees.tensors()?;
     if tensors.len() < 3 || tensors.len().is_multiple_of(2) {
         return Err(format!(
@@ -215,13 +210,16 @@ pub(super) fn scatter(sees: &Sees<'_>, scatter: &Scatter) -> Rule {
     }
     let scalars: Vec<TensorType> =
         inputs.iter().chain(updates).map(|tensor| scalar_of(tensor)).collect();
-    let expected: Vec<TensorType> = inputs.iter().map(|input| (*input).clone()).collect();
-    sees.results_are(&expected)?;
     let results: Vec<TensorType> = inputs.iter().map(|input| scalar_of(input)).collect();
-    sees.region_is(sees.region()?, &scalars, &results)
+    sees.region_is(sees.region()?, &scalars, &results)?;
+    Ok(Expected::tensors(inputs.iter().map(|input| (*input).clone()).collect()))
 }
 
-pub(super) fn torch_index_select(sees: &Sees<'_>, dimension: i64, batch_dimensions: i64) -> Rule {
+pub(super) fn torch_index_select(
+    sees: &Sees<'_>,
+    dimension: i64,
+    batch_dimensions: i64,
+) -> Rule<Expected> {
     let [operand, index] = sees.operands()?;
     axis("dim", dimension, operand.rank())?;
     if batch_dimensions < 0 || batch_dimensions as usize > index.rank() || !is_index(index) {
@@ -232,7 +230,7 @@ pub(super) fn torch_index_select(sees: &Sees<'_>, dimension: i64, batch_dimensio
     }
     let result = sees.result()?;
     if result.element == operand.element {
-        Ok(())
+        Ok(Expected::Stated)
     } else {
         Err(format!("the result must have the elements of {operand}, found {result}"))
     }

@@ -3,10 +3,10 @@
 use warpforge_tensor::DType;
 
 use super::rule::{
-    Rule, Sees, is_index, plain, same_shape, same_size, with_dimensions, with_dtype,
+    Expected, Rule, Sees, is_index, plain, same_shape, same_size, with_dimensions, with_dtype,
 };
 use crate::ir::FftKind;
-use crate::types::{Dimension, TensorType};
+use crate::types::{Dimension, TensorType, Type};
 
 fn square(tensor: &TensorType) -> Rule {
     let dtype = plain(tensor)?;
@@ -21,13 +21,13 @@ fn square(tensor: &TensorType) -> Rule {
     }
 }
 
-pub(super) fn cholesky(sees: &Sees<'_>) -> Rule {
+pub(super) fn cholesky(sees: &Sees<'_>) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     square(operand)?;
-    sees.result_is(operand)
+    Ok(Expected::tensor(operand.clone()))
 }
 
-pub(super) fn triangular_solve(sees: &Sees<'_>, left_side: bool) -> Rule {
+pub(super) fn triangular_solve(sees: &Sees<'_>, left_side: bool) -> Rule<Expected> {
     let [a, b] = sees.operands()?;
     square(a)?;
     let rank = a.rank();
@@ -41,10 +41,10 @@ pub(super) fn triangular_solve(sees: &Sees<'_>, left_side: bool) -> Rule {
     if !fits {
         return Err(format!("{b} does not fit the matrices {a}"));
     }
-    sees.result_is(b)
+    Ok(Expected::tensor(b.clone()))
 }
 
-pub(super) fn fft(sees: &Sees<'_>, kind: FftKind, lengths: &[i64]) -> Rule {
+pub(super) fn fft(sees: &Sees<'_>, kind: FftKind, lengths: &[i64]) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     let rank = operand.rank();
     if !(1..=3).contains(&lengths.len())
@@ -85,10 +85,10 @@ pub(super) fn fft(sees: &Sees<'_>, kind: FftKind, lengths: &[i64]) -> Rule {
         }
         FftKind::Fft | FftKind::Ifft => {}
     }
-    sees.results_are(&[with_dtype(&with_dimensions(operand, dimensions), gives)])
+    Ok(Expected::tensor(with_dtype(&with_dimensions(operand, dimensions), gives)))
 }
 
-pub(super) fn rng(sees: &Sees<'_>) -> Rule {
+pub(super) fn rng(sees: &Sees<'_>) -> Rule<Expected> {
     let [a, b, shape] = sees.operands()?;
     if a.rank() != 0 || b.rank() != 0 || a.element != b.element {
         return Err(format!("both parameters must be scalars of one type, found {a} and {b}"));
@@ -100,7 +100,7 @@ pub(super) fn rng(sees: &Sees<'_>) -> Rule {
     let fits = result.element == a.element
         && same_size(shape.dimensions[0], Dimension::Static(result.rank() as u64));
     if fits {
-        Ok(())
+        Ok(Expected::Stated)
     } else {
         Err(format!(
             "the result must be of {} with the rank the shape says, found {result}",
@@ -109,14 +109,17 @@ pub(super) fn rng(sees: &Sees<'_>) -> Rule {
     }
 }
 
-pub(super) fn rng_bit_generator(sees: &Sees<'_>) -> Rule {
+pub(super) fn rng_bit_generator(sees: &Sees<'_>) -> Rule<Expected> {
     let [state] = sees.operands()?;
     if state.rank() != 1 || state.dtype() != Some(DType::U64) && state.dtype() != Some(DType::U32) {
         return Err(format!("the state must be a vector of ui32 or ui64, found {state}"));
     }
-    let results = sees.result_tensors()?;
-    match results.as_slice() {
-        [next, _] if same_shape(next, state) && next.element == state.element => Ok(()),
+    match sees.result_types()?.as_slice() {
+        [Type::Tensor(next), Type::Tensor(_)]
+            if same_shape(next, state) && next.element == state.element =>
+        {
+            Ok(Expected::Stated)
+        }
         _ => Err(format!("the results must be the next state, a {state}, and the numbers")),
     }
 }

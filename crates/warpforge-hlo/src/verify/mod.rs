@@ -1,9 +1,10 @@
 //! The rules of the specification: the types of results follow from operands and attributes, values are defined before
 //! use, regions end as they must.
 //!
-//! Each family of ops has a file with its rules; a rule is a function from what an op [`Sees`] to the types of its results,
-//! or to a sentence that says which constraint is broken. Cost is linear in the program. Sizes that are not known agree
-//! with any size.
+//! Each family of ops has a file with its rules; a rule is a function from what an op [`Sees`] to what is [`Expected`] of
+//! its results, or to a sentence that says which constraint is broken. The verifier compares that with what the op states,
+//! [`infer`] hands it out: both ask the same rule. Cost is linear in the program. Sizes that are not known agree with any
+//! size.
 
 mod collective;
 mod control;
@@ -16,12 +17,14 @@ mod reduction;
 mod rule;
 mod shape;
 
+use std::collections::HashMap;
+
 use crate::error::{Diagnostic, HloError};
 use crate::ir::{Function, Op, OpKind, Program, Region, ValueId};
 use crate::op_attributes::attributes_of;
 use crate::types::Type;
 
-use self::rule::{Sees, same_type};
+use self::rule::{Expected, Functions, Rule, Sees, same_type};
 
 /// What breaks a rule, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,10 +52,12 @@ impl Violation {
 
 /// Judges a program: the first broken rule, if any.
 pub fn verify(program: &Program) -> Result<(), Violation> {
-    program
-        .functions
-        .iter()
-        .try_for_each(|function| Verifier { program, function, defined: Vec::new() }.function())
+    let by_name: HashMap<&str, &Function> =
+        program.functions.iter().map(|function| (function.name.as_str(), function)).collect();
+    let functions = |name: &str| by_name.get(name).copied();
+    program.functions.iter().try_for_each(|function| {
+        Verifier { functions: &functions, function, defined: Vec::new() }.function()
+    })
 }
 
 /// Reads a program and judges it.
@@ -63,22 +68,24 @@ pub fn parse_verified(text: &str) -> Result<Program, HloError> {
 }
 
 struct Verifier<'a> {
-    program: &'a Program,
+    functions: &'a Functions<'a>,
     function: &'a Function,
     /// Whether a value can be used at the current place.
     defined: Vec<bool>,
 }
 
-impl Verifier<'_> {
+impl<'a> Verifier<'a> {
     fn function(&mut self) -> Result<(), Violation> {
+        let function = self.function;
         self.defined = vec![false; self.function.values.len()];
         for argument in &self.function.arguments {
             self.define(argument.value, self.function.offset)?;
         }
-        self.ops(&self.function.body)?;
+        self.ops(&function.body)?;
         let results: Vec<&Type> = self.function.results.iter().map(|result| &result.ty).collect();
         match self.function.body.terminator() {
-            Some(op) if op.kind == OpKind::FunctionReturn => {
+            // Exporters also end functions that only custom calls refer to as they end regions.
+            Some(op) if matches!(op.kind, OpKind::FunctionReturn | OpKind::Return) => {
                 let found: Vec<&Type> =
                     op.operands.iter().map(|id| self.function.ty(*id)).collect();
                 if found.len() != results.len() {
@@ -125,7 +132,7 @@ impl Verifier<'_> {
     }
 
     /// The ops of a region, in order; its values end with it.
-    fn ops(&mut self, region: &Region) -> Result<(), Violation> {
+    fn ops(&mut self, region: &'a Region) -> Result<(), Violation> {
         let last = region.ops.len().saturating_sub(1);
         for (index, op) in region.ops.iter().enumerate() {
             let ends = matches!(op.kind, OpKind::Return | OpKind::FunctionReturn);
@@ -142,7 +149,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn op(&mut self, op: &Op) -> Result<(), Violation> {
+    fn op(&mut self, op: &'a Op) -> Result<(), Violation> {
         for id in &op.operands {
             if !self.defined.get(id.index()).copied().unwrap_or(false) {
                 return self.broken("an operand is not defined before this op", op.offset);
@@ -163,16 +170,58 @@ impl Verifier<'_> {
         for id in &op.results {
             self.define(*id, op.offset)?;
         }
-        let sees = Sees { program: self.program, function: self.function, op };
-        rules(&sees).or_else(|message| {
-            let (name, _) = attributes_of(&op.kind);
-            self.broken(format!("{name}: {message}"), op.offset)
-        })
+        let sees = Sees { functions: self.functions, function: self.function, op, stated: true };
+        checked(&sees).or_else(|message| self.broken(message, op.offset))
     }
 }
 
+/// Judges one op whose operands and results have types: a sentence that begins with its name where it breaks a rule.
+pub(crate) fn check(program: &Program, function: &Function, op: &Op) -> Result<(), String> {
+    let functions = |name: &str| program.function(name);
+    checked(&Sees { functions: &functions, function, op, stated: true })
+}
+
+fn checked(sees: &Sees<'_>) -> Result<(), String> {
+    let checked = rules(sees).and_then(|expected| expected.check(sees));
+    checked.map_err(|message| named(sees.op, &message))
+}
+
+fn named(op: &Op, message: &str) -> String {
+    format!("{}: {message}", attributes_of(&op.kind).0)
+}
+
+/// The types of an op's results, from its operands, attributes and regions; a sentence where they break a rule, or where
+/// only the op itself can state them.
+pub(crate) fn infer(program: &Program, function: &Function, op: &Op) -> Result<Vec<Type>, String> {
+    let functions = |name: &str| program.function(name);
+    let inferred = rules(&Sees { functions: &functions, function, op, stated: false });
+    inferred.and_then(Expected::into_types).map_err(|message| named(op, &message))
+}
+
+/// Whether ops of this kind have regions.
+fn has_regions(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::AllReduce { .. }
+            | OpKind::Case
+            | OpKind::If
+            | OpKind::Map { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::ReduceScatter { .. }
+            | OpKind::ReduceWindow(_)
+            | OpKind::Scatter(_)
+            | OpKind::SelectAndScatter(_)
+            | OpKind::Sort { .. }
+            | OpKind::While
+            | OpKind::Chlo { .. }
+    )
+}
+
 /// Applies the rule of an op's family.
-fn rules(sees: &Sees<'_>) -> Result<(), String> {
+fn rules(sees: &Sees<'_>) -> Rule<Expected> {
+    if !sees.op.regions.is_empty() && !has_regions(&sees.op.kind) {
+        return Err("expected no region".into());
+    }
     match &sees.op.kind {
         OpKind::Unary(unary) => elementwise::unary(sees, *unary),
         OpKind::Binary(binary) => elementwise::binary(sees, *binary),
@@ -242,7 +291,7 @@ fn rules(sees: &Sees<'_>) -> Result<(), String> {
         OpKind::While => control::while_loop(sees),
         OpKind::Call { callee } => control::call(sees, callee),
         OpKind::Composite { decomposition, .. } => control::call(sees, decomposition),
-        OpKind::Return | OpKind::FunctionReturn => sees.results_are(&[]),
+        OpKind::Return | OpKind::FunctionReturn => Ok(Expected::Types(Vec::new())),
         OpKind::OptimizationBarrier => control::optimization_barrier(sees),
         OpKind::Tuple => control::tuple(sees),
         OpKind::GetTupleElement { index } => control::get_tuple_element(sees, *index),
@@ -266,6 +315,8 @@ fn rules(sees: &Sees<'_>) -> Result<(), String> {
         OpKind::UniformQuantize => quantized::quantize(sees),
         OpKind::UniformDequantize => quantized::dequantize(sees),
         // Their rules are those of what they are expanded to.
-        OpKind::Einsum { .. } | OpKind::UnaryEinsum { .. } | OpKind::Chlo { .. } => Ok(()),
+        OpKind::Einsum { .. } | OpKind::UnaryEinsum { .. } | OpKind::Chlo { .. } => {
+            Ok(Expected::Stated)
+        }
     }
 }

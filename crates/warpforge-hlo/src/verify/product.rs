@@ -1,20 +1,15 @@
 //! Matrix products and convolutions.
 
-use super::rule::{Rule, Sees, axes, axis, length, same_shape, same_size, with_dimensions};
+use super::rule::{Expected, Rule, Sees, axes, axis, length, same_size, with_dimensions};
 use crate::ir::{Convolution, DotGeneral};
 use crate::types::{Dimension, TensorType};
 
 /// The result of a product may have other elements (wider, or quantized), but its shape follows.
-fn shape_is(sees: &Sees<'_>, expected: &TensorType) -> Rule {
-    let result = sees.result()?;
-    if same_shape(result, expected) {
-        Ok(())
-    } else {
-        Err(format!("the result must have the shape of {expected}, found {result}"))
-    }
+fn shape(like: &TensorType, dimensions: Vec<Dimension>) -> Expected {
+    Expected::Shapes(vec![with_dimensions(like, dimensions)])
 }
 
-pub(super) fn dot(sees: &Sees<'_>) -> Rule {
+pub(super) fn dot(sees: &Sees<'_>) -> Rule<Expected> {
     let [lhs, rhs] = sees.operands()?;
     if !(1..=2).contains(&lhs.rank()) || !(1..=2).contains(&rhs.rank()) {
         return Err(format!("operands must be vectors or matrices, found {lhs} and {rhs}"));
@@ -24,10 +19,10 @@ pub(super) fn dot(sees: &Sees<'_>) -> Rule {
     }
     let mut dimensions = lhs.dimensions[..lhs.rank() - 1].to_vec();
     dimensions.extend(&rhs.dimensions[1..]);
-    shape_is(sees, &with_dimensions(lhs, dimensions))
+    Ok(shape(lhs, dimensions))
 }
 
-pub(super) fn dot_general(sees: &Sees<'_>, dot: &DotGeneral) -> Rule {
+pub(super) fn dot_general(sees: &Sees<'_>, dot: &DotGeneral) -> Rule<Expected> {
     let [lhs, rhs] = sees.operands()?;
     let lhs_batching = axes("lhs_batching_dimensions", &dot.lhs_batching, lhs.rank())?;
     let rhs_batching = axes("rhs_batching_dimensions", &dot.rhs_batching, rhs.rank())?;
@@ -65,18 +60,20 @@ pub(super) fn dot_general(sees: &Sees<'_>, dot: &DotGeneral) -> Rule {
         lhs_batching.iter().map(|axis| lhs.dimensions[*axis]).collect();
     dimensions.extend(free(lhs, &lhs_batching, &lhs_contracting));
     dimensions.extend(free(rhs, &rhs_batching, &rhs_contracting));
-    shape_is(sees, &with_dimensions(lhs, dimensions))
+    Ok(shape(lhs, dimensions))
 }
 
-pub(super) fn convolution(sees: &Sees<'_>, convolution: &Convolution, padded: bool) -> Rule {
+pub(super) fn convolution(
+    sees: &Sees<'_>,
+    convolution: &Convolution,
+    padded: bool,
+) -> Rule<Expected> {
     let tensors = sees.tensors()?;
     length("operands", tensors.len(), if padded { 2 } else { 3 })?;
     let (lhs, rhs) = (tensors[0], tensors[1]);
     let rank = lhs.rank();
-    if rank < 2 || rhs.rank() != rank || sees.result()?.rank() != rank {
-        return Err(format!(
-            "operands and result must have one rank of at least 2, found {lhs} and {rhs}"
-        ));
+    if rank < 2 || rhs.rank() != rank {
+        return Err(format!("operands must have one rank of at least 2, found {lhs} and {rhs}"));
     }
     let d = &convolution.dimensions;
     let all = |name: &str,
@@ -168,7 +165,7 @@ pub(super) fn convolution(sees: &Sees<'_>, convolution: &Convolution, padded: bo
             )?);
         }
     }
-    shape_is(sees, &with_dimensions(lhs, dimensions))
+    Ok(shape(lhs, dimensions))
 }
 
 /// The size of a dimension with holes between its elements.

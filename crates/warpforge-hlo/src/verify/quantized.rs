@@ -1,9 +1,9 @@
 //! Between real numbers and the integers that stand for them.
 
-use super::rule::{Rule, Sees, same_shape, with_dtype};
+use super::rule::{Expected, Rule, Sees, same_shape, with_dtype};
 use crate::types::ElementType;
 
-pub(super) fn quantize(sees: &Sees<'_>) -> Rule {
+pub(super) fn quantize(sees: &Sees<'_>) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     let result = sees.result()?;
     let ElementType::Quantized(quantized) = &result.element else {
@@ -16,13 +16,13 @@ pub(super) fn quantize(sees: &Sees<'_>) -> Rule {
     if from != quantized.expressed || !same_shape(operand, result) {
         return Err(format!("{operand} cannot become {result}"));
     }
-    Ok(())
+    Ok(Expected::Stated)
 }
 
-pub(super) fn dequantize(sees: &Sees<'_>) -> Rule {
+pub(super) fn dequantize(sees: &Sees<'_>) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     let ElementType::Quantized(quantized) = &operand.element else {
         return Err(format!("the operand must be quantized, found {operand}"));
     };
-    sees.results_are(&[with_dtype(operand, quantized.expressed)])
+    Ok(Expected::tensor(with_dtype(operand, quantized.expressed)))
 }

@@ -4,8 +4,8 @@ use warpforge_tensor::DType;
 
 use super::product::{dilated, positions};
 use super::rule::{
-    Rule, Sees, axes, axis, length, plain, same_shape, same_size, scalar_of, with_dimensions,
-    with_dtype,
+    Expected, Rule, Sees, axes, axis, length, plain, same_shape, same_size, scalar_of,
+    with_dimensions, with_dtype, with_element,
 };
 use crate::ir::Window;
 use crate::types::{Dimension, TensorType};
@@ -31,34 +31,22 @@ fn inputs_and_inits<'a>(sees: &Sees<'a>) -> Rule<(Vec<&'a TensorType>, Vec<&'a T
     Ok((inputs, inits))
 }
 
-/// The region takes two of each and returns one of each; its types may be wider than the inputs'.
-fn folds(sees: &Sees<'_>, results: &[&TensorType]) -> Rule {
-    let scalars: Vec<TensorType> = results.iter().map(|result| scalar_of(result)).collect();
-    let twice: Vec<TensorType> = scalars.iter().chain(&scalars).cloned().collect();
-    sees.region_is(sees.region()?, &twice, &scalars)
-}
-
-pub(super) fn reduce(sees: &Sees<'_>, dimensions: &[i64]) -> Rule {
+pub(super) fn reduce(sees: &Sees<'_>, dimensions: &[i64]) -> Rule<Expected> {
     let (inputs, inits) = inputs_and_inits(sees)?;
     let reduced = axes("dimensions", dimensions, inputs[0].rank())?;
     let left: Vec<Dimension> = (0..inputs[0].rank())
         .filter(|axis| !reduced.contains(axis))
         .map(|axis| inputs[0].dimensions[axis])
         .collect();
-    let results = sees.result_tensors()?;
-    length("results", results.len(), inputs.len())?;
-    for ((result, input), init) in results.iter().zip(&inputs).zip(&inits) {
-        if !same_shape(result, &with_dimensions(input, left.clone())) {
-            return Err(format!(
-                "the result must be a {}, found {result}",
-                with_dimensions(init, left)
-            ));
-        }
-        if init.element != result.element && init.element != input.element {
-            return Err(format!("the initial value {init} fits neither {input} nor {result}"));
+    // What the region computes with may be wider than the inputs.
+    let folded = sees.folded(inputs.len())?;
+    for ((scalar, input), init) in folded.iter().zip(&inputs).zip(&inits) {
+        if init.element != scalar.element && init.element != input.element {
+            return Err(format!("the initial value {init} fits neither {input} nor {scalar}"));
         }
     }
-    folds(sees, &results)
+    let results = folded.iter().map(|scalar| with_dimensions(scalar, left.clone()));
+    Ok(Expected::tensors(results.collect()))
 }
 
 fn window_positions(window: &Window, input: &TensorType) -> Rule<Vec<Dimension>> {
@@ -94,21 +82,15 @@ fn window_positions(window: &Window, input: &TensorType) -> Rule<Vec<Dimension>>
         .collect()
 }
 
-pub(super) fn reduce_window(sees: &Sees<'_>, window: &Window) -> Rule {
+pub(super) fn reduce_window(sees: &Sees<'_>, window: &Window) -> Rule<Expected> {
     let (inputs, _) = inputs_and_inits(sees)?;
     let dimensions = window_positions(window, inputs[0])?;
-    let results = sees.result_tensors()?;
-    length("results", results.len(), inputs.len())?;
-    for result in &results {
-        let expected = with_dimensions(result, dimensions.clone());
-        if !same_shape(result, &expected) {
-            return Err(format!("the result must be a {expected}, found {result}"));
-        }
-    }
-    folds(sees, &results)
+    let folded = sees.folded(inputs.len())?;
+    let results = folded.iter().map(|scalar| with_dimensions(scalar, dimensions.clone()));
+    Ok(Expected::tensors(results.collect()))
 }
 
-pub(super) fn select_and_scatter(sees: &Sees<'_>, window: &Window) -> Rule {
+pub(super) fn select_and_scatter(sees: &Sees<'_>, window: &Window) -> Rule<Expected> {
     let [operand, source, init] = sees.operands()?;
     let dimensions = window_positions(window, operand)?;
     let expected = with_dimensions(source, dimensions);
@@ -123,17 +105,15 @@ pub(super) fn select_and_scatter(sees: &Sees<'_>, window: &Window) -> Rule {
     };
     let scalar = scalar_of(operand);
     sees.region_is(select, &[scalar.clone(), scalar], &[TensorType::new(DType::I1, &[])])?;
-    let result = sees.result()?;
-    let folded = scalar_of(result);
-    sees.region_is(scatter, &[folded.clone(), folded.clone()], &[folded])?;
-    if same_shape(result, operand) {
-        Ok(())
-    } else {
-        Err(format!("the result must have the shape of {operand}, found {result}"))
-    }
+    let returned = sees.returned(scatter);
+    let Some(folded) = returned.first().and_then(|ty| ty.tensor()).map(scalar_of) else {
+        return Err("its second region must return a scalar".into());
+    };
+    sees.region_is(scatter, &[folded.clone(), folded.clone()], std::slice::from_ref(&folded))?;
+    Ok(Expected::tensor(with_element(operand, folded.element)))
 }
 
-pub(super) fn sort(sees: &Sees<'_>, dimension: i64) -> Rule {
+pub(super) fn sort(sees: &Sees<'_>, dimension: i64) -> Rule<Expected> {
     let inputs = sees.tensors()?;
     let Some(first) = inputs.first() else { return Err("expected at least 1 operand".into()) };
     if let Some(other) = inputs.iter().find(|input| !same_shape(first, input)) {
@@ -146,11 +126,10 @@ pub(super) fn sort(sees: &Sees<'_>, dimension: i64) -> Rule {
     let pairs: Vec<TensorType> =
         inputs.iter().flat_map(|input| [scalar_of(input), scalar_of(input)]).collect();
     sees.region_is(sees.region()?, &pairs, &[TensorType::new(DType::I1, &[])])?;
-    let expected: Vec<TensorType> = inputs.iter().map(|input| (*input).clone()).collect();
-    sees.results_are(&expected)
+    Ok(Expected::tensors(inputs.into_iter().cloned().collect()))
 }
 
-pub(super) fn top_k(sees: &Sees<'_>, k: i64) -> Rule {
+pub(super) fn top_k(sees: &Sees<'_>, k: i64) -> Rule<Expected> {
     let [operand] = sees.operands()?;
     let Some(last) = operand.dimensions.last() else {
         return Err("the operand must have a dimension".into());
@@ -164,7 +143,7 @@ pub(super) fn top_k(sees: &Sees<'_>, k: i64) -> Rule {
     dimensions.push(Dimension::Static(k));
     let values = with_dimensions(operand, dimensions);
     let indices = with_dtype(&values, DType::I32);
-    sees.results_are(&[values, indices])
+    Ok(Expected::tensors(vec![values, indices]))
 }
 
 /// A float tensor and vectors as long as its features.
@@ -186,23 +165,23 @@ fn features(operand: &TensorType, feature_index: i64, vectors: &[&TensorType]) -
     Ok(with_dimensions(operand, vec![operand.dimensions[place]]))
 }
 
-pub(super) fn batch_norm_training(sees: &Sees<'_>, feature_index: i64) -> Rule {
+pub(super) fn batch_norm_training(sees: &Sees<'_>, feature_index: i64) -> Rule<Expected> {
     let [operand, scale, offset] = sees.operands()?;
     let vector = features(operand, feature_index, &[scale, offset])?;
-    sees.results_are(&[operand.clone(), vector.clone(), vector])
+    Ok(Expected::tensors(vec![operand.clone(), vector.clone(), vector]))
 }
 
-pub(super) fn batch_norm_inference(sees: &Sees<'_>, feature_index: i64) -> Rule {
+pub(super) fn batch_norm_inference(sees: &Sees<'_>, feature_index: i64) -> Rule<Expected> {
     let [operand, scale, offset, mean, variance] = sees.operands()?;
     features(operand, feature_index, &[scale, offset, mean, variance])?;
-    sees.result_is(operand)
+    Ok(Expected::tensor(operand.clone()))
 }
 
-pub(super) fn batch_norm_grad(sees: &Sees<'_>, feature_index: i64) -> Rule {
+pub(super) fn batch_norm_grad(sees: &Sees<'_>, feature_index: i64) -> Rule<Expected> {
     let [operand, scale, mean, variance, gradient] = sees.operands()?;
     let vector = features(operand, feature_index, &[scale, mean, variance])?;
     if !same_shape(operand, gradient) || operand.element != gradient.element {
         return Err(format!("the gradient must be a {operand}, found {gradient}"));
     }
-    sees.results_are(&[operand.clone(), vector.clone(), vector])
+    Ok(Expected::tensors(vec![operand.clone(), vector.clone(), vector]))
 }

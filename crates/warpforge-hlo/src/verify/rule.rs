@@ -1,26 +1,109 @@
-//! What rules are made of: an op's operands and results, and the comparisons that sizes which are not known agree with.
+//! What rules are made of: an op's operands and what it states of its results, what a rule expects of them, and the
+//! comparisons that sizes which are not known agree with.
+
+use std::fmt::Display;
 
 use warpforge_tensor::DType;
 
-use crate::ir::{Function, Op, Program, Region};
+use crate::ir::{Function, Op, Region, ValueId};
 use crate::types::{Dimension, ElementType, TensorType, Type};
 
 pub(super) type Rule<T = ()> = Result<T, String>;
 
+/// What is said where the types of results are asked for and nothing but the op itself can say them.
+const UNSTATED: &str =
+    "the type of the result does not follow from the operands, it must be stated";
+
+/// What a rule says of an op's results. The verifier compares it with what the op states; where nothing is stated yet, it is
+/// what the results are.
+pub(super) enum Expected {
+    /// These types.
+    Types(Vec<Type>),
+    /// Tensors of these shapes; their elements may be others, such as wider ones, or have another scale.
+    Shapes(Vec<TensorType>),
+    /// What the op states: the rule has looked at it.
+    Stated,
+}
+
+impl Expected {
+    /// One tensor.
+    pub(super) fn tensor(tensor: TensorType) -> Self {
+        Self::tensors(vec![tensor])
+    }
+
+    /// Several tensors.
+    pub(super) fn tensors(tensors: Vec<TensorType>) -> Self {
+        Self::Types(tensors.into_iter().map(Type::Tensor).collect())
+    }
+
+    /// Whether the op states results that fit.
+    pub(super) fn check(&self, sees: &Sees<'_>) -> Rule {
+        match self {
+            Self::Types(expected) => {
+                compare(sees, expected, "the result must be a", |found, expected| {
+                    same_type(found, expected)
+                })
+            }
+            Self::Shapes(expected) => {
+                compare(sees, expected, "the result must have the shape of", |found, expected| {
+                    found.tensor().is_some_and(|found| same_shape(found, expected))
+                })
+            }
+            Self::Stated => Ok(()),
+        }
+    }
+
+    /// The types of results of which nothing is stated.
+    pub(super) fn into_types(self) -> Rule<Vec<Type>> {
+        match self {
+            Self::Types(types) => Ok(types),
+            Self::Shapes(tensors) => Ok(tensors.into_iter().map(Type::Tensor).collect()),
+            Self::Stated => Err(UNSTATED.into()),
+        }
+    }
+}
+
+fn compare<T: Display>(
+    sees: &Sees<'_>,
+    expected: &[T],
+    demand: &str,
+    fits: impl Fn(&Type, &T) -> bool,
+) -> Rule {
+    let found = sees.result_types()?;
+    if found.len() != expected.len() {
+        let expected = counted(expected.len(), "result");
+        return Err(format!("expected {expected}, found {}", found.len()));
+    }
+    match found.into_iter().zip(expected).find(|(found, expected)| !fits(found, expected)) {
+        Some((found, expected)) => Err(format!("{demand} {expected}, found {found}")),
+        None => Ok(()),
+    }
+}
+
+/// The functions of a program by name.
+pub(super) type Functions<'a> = dyn Fn(&str) -> Option<&'a Function> + 'a;
+
 /// One op and what surrounds it.
 pub(super) struct Sees<'a> {
-    pub(super) program: &'a Program,
+    pub(super) functions: &'a Functions<'a>,
     pub(super) function: &'a Function,
     pub(super) op: &'a Op,
+    /// Whether the op states the types of its results; otherwise they are being asked for.
+    pub(super) stated: bool,
 }
 
 impl<'a> Sees<'a> {
     pub(super) fn operand_types(&self) -> Vec<&'a Type> {
-        self.op.operands.iter().map(|id| self.function.ty(*id)).collect()
+        self.types(&self.op.operands)
     }
 
-    pub(super) fn result_types(&self) -> Vec<&'a Type> {
-        self.op.results.iter().map(|id| self.function.ty(*id)).collect()
+    /// The types that the op states of its results.
+    pub(super) fn result_types(&self) -> Rule<Vec<&'a Type>> {
+        if self.stated { Ok(self.types(&self.op.results)) } else { Err(UNSTATED.into()) }
+    }
+
+    fn types(&self, ids: &[ValueId]) -> Vec<&'a Type> {
+        ids.iter().map(|id| self.function.ty(*id)).collect()
     }
 
     /// The operands as tensors.
@@ -35,49 +118,16 @@ impl<'a> Sees<'a> {
     pub(super) fn operands<const N: usize>(&self) -> Rule<[&'a TensorType; N]> {
         let tensors = self.tensors()?;
         let found = tensors.len();
-        tensors.try_into().map_err(|_| format!("expected {N} operand{}, found {found}", plural(N)))
+        tensors.try_into().map_err(|_| format!("expected {}, found {found}", counted(N, "operand")))
     }
 
     /// The only result, a tensor.
     pub(super) fn result(&self) -> Rule<&'a TensorType> {
-        match self.result_types().as_slice() {
+        match self.result_types()?.as_slice() {
             [Type::Tensor(tensor)] => Ok(tensor),
             [other] => Err(format!("the result must be a tensor, found {other}")),
             other => Err(format!("expected 1 result, found {}", other.len())),
         }
-    }
-
-    /// The results as tensors.
-    pub(super) fn result_tensors(&self) -> Rule<Vec<&'a TensorType>> {
-        self.result_types()
-            .into_iter()
-            .map(|ty| ty.tensor().ok_or_else(|| format!("a result must be a tensor, found {ty}")))
-            .collect()
-    }
-
-    /// The only result must be this.
-    pub(super) fn result_is(&self, expected: &TensorType) -> Rule {
-        self.results_are(std::slice::from_ref(expected))
-    }
-
-    /// The results must be these.
-    pub(super) fn results_are(&self, expected: &[TensorType]) -> Rule {
-        let found = self.result_types();
-        if found.len() != expected.len() {
-            return Err(format!(
-                "expected {} result{}, found {}",
-                expected.len(),
-                plural(expected.len()),
-                found.len()
-            ));
-        }
-        for (found, expected) in found.into_iter().zip(expected) {
-            let fits = found.tensor().is_some_and(|found| same_tensor(found, expected));
-            if !fits {
-                return Err(format!("the result must be a {expected}, found {found}"));
-            }
-        }
-        Ok(())
     }
 
     /// The only region.
@@ -88,8 +138,29 @@ impl<'a> Sees<'a> {
         }
     }
 
-    pub(super) fn no_region(&self) -> Rule {
-        if self.op.regions.is_empty() { Ok(()) } else { Err("expected no region".into()) }
+    /// The types of what a region is entered with.
+    pub(super) fn arguments(&self, region: &Region) -> Vec<&'a Type> {
+        self.types(&region.arguments)
+    }
+
+    /// The types of what a region returns.
+    pub(super) fn returned(&self, region: &Region) -> Vec<&'a Type> {
+        region.terminator().map_or_else(Vec::new, |op| self.types(&op.operands))
+    }
+
+    /// The scalars that the only region makes of `count` values twice: what folding gives.
+    pub(super) fn folded(&self, count: usize) -> Rule<Vec<TensorType>> {
+        let region = self.region()?;
+        let returned = self.returned(region);
+        let scalars: Vec<TensorType> =
+            returned.iter().filter_map(|ty| ty.tensor()).map(scalar_of).collect();
+        if returned.len() != count || scalars.len() != count {
+            let expected = counted(count, "scalar");
+            return Err(format!("its region must return {expected}, found {}", returned.len()));
+        }
+        let twice: Vec<TensorType> = scalars.iter().chain(&scalars).cloned().collect();
+        self.region_is(region, &twice, &scalars)?;
+        Ok(scalars)
     }
 
     /// A region's arguments and what it returns must be tensors of these types.
@@ -99,23 +170,15 @@ impl<'a> Sees<'a> {
         arguments: &[TensorType],
         results: &[TensorType],
     ) -> Rule {
-        let types = |ids: &[crate::ir::ValueId]| -> Vec<&Type> {
-            ids.iter().map(|id| self.function.ty(*id)).collect()
-        };
-        check_list("argument", &types(&region.arguments), arguments)?;
-        let returned = region.terminator().map_or(&[][..], |op| op.operands.as_slice());
-        check_list("returned value", &types(returned), results)
+        check_list("argument", &self.arguments(region), arguments)?;
+        check_list("returned value", &self.returned(region), results)
     }
 }
 
 fn check_list(what: &str, found: &[&Type], expected: &[TensorType]) -> Rule {
     if found.len() != expected.len() {
-        return Err(format!(
-            "its region must have {} {what}{}, found {}",
-            expected.len(),
-            plural(expected.len()),
-            found.len()
-        ));
+        let expected = counted(expected.len(), what);
+        return Err(format!("its region must have {expected}, found {}", found.len()));
     }
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
         if !found.tensor().is_some_and(|found| same_tensor(found, expected)) {
@@ -128,8 +191,9 @@ fn check_list(what: &str, found: &[&Type], expected: &[TensorType]) -> Rule {
     Ok(())
 }
 
-pub(super) fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+/// `1 result`, `2 results`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Whether two sizes can be the same.
@@ -156,6 +220,13 @@ pub(super) fn same_type(a: &Type, b: &Type) -> bool {
         }
         _ => a == b,
     }
+}
+
+/// The first of two tensors of one shape, with the sizes that are known of either.
+pub(super) fn merged(a: &TensorType, b: &TensorType) -> TensorType {
+    let sizes = a.dimensions.iter().zip(&b.dimensions);
+    let dimensions = sizes.map(|(a, b)| if a.size().is_some() { *a } else { *b }).collect();
+    TensorType { dimensions, element: a.element.clone(), bounds: a.bounds.clone() }
 }
 
 /// A tensor of the same shape with other elements.

@@ -6,6 +6,8 @@ pub mod gate;
 pub mod history;
 mod null;
 pub mod report;
+pub mod export_model;
+pub mod run;
 
 use std::path::PathBuf;
 
@@ -48,10 +50,14 @@ pub enum Command {
     History(history::HistoryArguments),
     /// Judge a change by the rules of a repository; measures again before it accuses
     Gate(Box<gate::GateArguments>),
+    /// Run a StableHLO program and show or keep what it computes
+    Run(Box<run::RunArguments>),
     /// Watch the machine: CPU, memory, GPU, steal, energy
     Monitor(MonitorArguments),
     /// Turn records into a page, a comment, a spreadsheet or another tool's format
     Report(report::ReportArguments),
+    /// Write a PyTorch model as StableHLO programs, through the warpforge Python package
+    Export(export_model::ExportModelArguments),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
     /// Print a shell completion script

@@ -6,6 +6,8 @@ pub mod config;
 pub mod documentation;
 pub mod gate;
 pub mod history;
+pub mod export_model;
 pub mod list;
 pub mod monitor;
 pub mod report;
+pub mod run;

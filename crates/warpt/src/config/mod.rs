@@ -57,6 +57,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("history_directory", Kind::Text, "", "where the history is"),
     setting("monitor", Kind::Flag, "false", "sample the machine during runs"),
     setting("monitor_interval", Kind::Number(0.01, 3600.0), "1.0", "seconds between samples"),
+    setting("python", Kind::Text, "python3", "the Python that exports models"),
 ];
 
 const fn setting(

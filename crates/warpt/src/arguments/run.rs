@@ -1,0 +1,115 @@
+//! Options of `warpt run`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Examples shown at the end of the long help.
+const EXAMPLES: &str = "\
+Examples:
+  Look at what a program computes, with made-up inputs:
+    warpt run model.mlir --random-inputs 1
+  Weights from one file, a batch from another, results to a third:
+    warpt run model.mlir --inputs weights.safetensors --inputs batch.safetensors --outputs out.safetensors
+  Every intermediate value, with an index:
+    warpt run model.mlir --inputs in.safetensors --trace trace/
+
+Inputs are found by the name the exporter gave an argument, by its name in the text, or by its place: arg0, arg1, ...
+
+Exit codes: 0 done, 2 error.";
+
+/// How a program is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Tier {
+    /// Fastest
+    Production,
+    /// Fast, with counters inside
+    Observable,
+    /// Slow and right, every value visible
+    Correctness,
+}
+
+impl Tier {
+    /// The tiers that exist.
+    pub const PRESENT: [Self; 1] = [Self::Correctness];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Production => "production",
+            Self::Observable => "observable",
+            Self::Correctness => "correctness",
+        }
+    }
+}
+
+/// Options of `warpt run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, after_help = "See --help for examples.")]
+pub struct RunArguments {
+    /// The program, as StableHLO text
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// How to run it; so far only the correctness tier exists
+    #[arg(long, value_enum, default_value = "correctness")]
+    pub tier: Tier,
+    /// Run this function [default: main, or the only public one]
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// Take inputs from this safetensors file (repeatable; later files win)
+    #[arg(long, value_name = "PATH")]
+    pub inputs: Vec<PathBuf>,
+    /// Write the results to this safetensors file instead of showing them
+    #[arg(long, value_name = "PATH")]
+    pub outputs: Option<PathBuf>,
+    /// Make up inputs that no file has: floats in [-1, 1), integers from 0 to 7, from this seed
+    #[arg(long, value_name = "SEED")]
+    pub random_inputs: Option<u64>,
+    /// Write every intermediate value to this directory, which must be new or empty
+    #[arg(long, value_name = "DIR")]
+    pub trace: Option<PathBuf>,
+    /// Refuse programs that need more memory, such as 12GiB [default: 80% of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_memory: Option<u64>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A number of bytes: `4096`, `512MiB`, `1.5GB`, `16G` (binary without a B).
+fn size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().to_ascii_lowercase();
+    let power = |letter: &str| "kmgt".find(letter).map(|place| place as i32 + 1);
+    let factor = match unit.as_str() {
+        "" | "b" => Some(1.0),
+        unit if unit.len() == 1 => power(unit).map(|power| 1024_f64.powi(power)),
+        unit => match (unit.get(..1), unit.get(1..)) {
+            (Some(letter), Some("ib")) => power(letter).map(|power| 1024_f64.powi(power)),
+            (Some(letter), Some("b")) => power(letter).map(|power| 1000_f64.powi(power)),
+            _ => None,
+        },
+    };
+    let value = number.parse::<f64>().ok().filter(|value| value.is_finite());
+    match (value, factor) {
+        (Some(value), Some(factor)) if value > 0.0 => Ok((value * factor) as u64),
+        _ => Err("expected a size such as 4096, 512MiB or 16G".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("1.5KiB"), Ok(1536));
+        assert_eq!((size("2 GB"), size("2g")), (Ok(2_000_000_000), Ok(2 << 30)));
+        for wrong in ["", "GiB", "-1", "1x", "1iB", "nan", "0"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

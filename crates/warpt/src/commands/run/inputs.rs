@@ -1,0 +1,92 @@
+//! Inputs of a program: from files by name, made up where asked.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail};
+use warpforge_engine::interface::{self, Port};
+use warpforge_engine::reference::Value;
+use warpforge_hlo::ir::Function;
+use warpforge_hlo::types::Type;
+use warpforge_tensor::safetensors::File;
+
+/// A value for each argument.
+pub(super) fn gather(
+    entry: &Function,
+    files: &[PathBuf],
+    seed: Option<u64>,
+) -> Result<Vec<Value>> {
+    let files = files.iter().map(File::open).collect::<Result<Vec<_>, _>>()?;
+    let ports = interface::arguments(entry);
+    let mut missing: Vec<&Port> = Vec::new();
+    let mut values = Vec::with_capacity(ports.len());
+    for (index, port) in ports.iter().enumerate() {
+        match (found(entry, index, port, &files)?, &port.ty, seed) {
+            (Some(value), ..) => values.push(value),
+            (None, Type::Token, _) => values.push(Value::Token),
+            (None, ty, Some(seed)) => {
+                values.push(interface::random_value(ty, seed, index as u64)?);
+            }
+            (None, ..) => missing.push(port),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(values);
+    }
+    bail!("{}", absent(&missing, &files))
+}
+
+/// The value of an argument in the last file that has it.
+fn found(entry: &Function, index: usize, port: &Port, files: &[File]) -> Result<Option<Value>> {
+    let in_text = entry.arguments.get(index).map(|argument| {
+        entry.values[argument.value.index()].name.to_string()
+    });
+    let names = [Some(port.name.clone()), in_text, Some(port.place.clone())];
+    for file in files.iter().rev() {
+        let Some(info) = names.iter().flatten().find_map(|name| file.info(name)) else { continue };
+        let Type::Tensor(ty) = &port.ty else {
+            bail!("{}: {:?} must be a {}", file.path().display(), info.name, port.ty);
+        };
+        let same_shape = ty.rank() == info.shape.rank()
+            && ty
+                .dimensions
+                .iter()
+                .zip(info.shape.sizes())
+                .all(|(stated, size)| stated.size().is_none_or(|stated| stated == *size as u64));
+        if !same_shape || info.dtype != ty.storage() {
+            bail!(
+                "{}: {:?} is {} of shape [{}], but input {index} of @{} must be a {ty}",
+                file.path().display(),
+                info.name,
+                info.dtype,
+                info.shape,
+                entry.name
+            );
+        }
+        return Ok(Some(Value::Tensor(file.tensor(&info.name)?)));
+    }
+    Ok(None)
+}
+
+fn absent(missing: &[&Port], files: &[File]) -> anyhow::Error {
+    const SHOWN: usize = 8;
+    let list: Vec<String> =
+        missing.iter().take(SHOWN).map(|port| described(port)).collect();
+    let more = match missing.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        count => format!("\n  and {count} more"),
+    };
+    let held: Vec<&str> = files.iter().flat_map(File::names).take(SHOWN).collect();
+    let held = if held.is_empty() {
+        "give them with --inputs FILE.safetensors, or make them up with --random-inputs SEED"
+            .to_owned()
+    } else {
+        format!("the files hold {}{}", held.join(", "), if held.len() == SHOWN { ", ..." } else { "" })
+    };
+    let plural = if missing.len() == 1 { "input is" } else { "inputs are" };
+    anyhow!("{} {plural} missing:\n  {}{more}\n{held}", missing.len(), list.join("\n  "))
+}
+
+fn described(port: &Port) -> String {
+    let place = if port.name == port.place { String::new() } else { format!(" ({})", port.place) };
+    format!("{}{place}: {}", warpt_report::text::clean(&port.name), port.ty)
+}

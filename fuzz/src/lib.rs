@@ -1,0 +1,4 @@
+//! What fuzz targets are thin over.
+#![forbid(unsafe_code)]
+
+pub mod differential;

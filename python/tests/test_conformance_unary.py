@@ -1,0 +1,91 @@
+"""The correctly rounded functions against mpmath, which computes them in other ways."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from conformance import unary
+
+mp = mpmath.mp.clone()
+mp.prec = 160
+
+INDEPENDENT: dict[str, Any] = {
+    "stablehlo.cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
+    "stablehlo.cosine": mp.cos,
+    "stablehlo.exponential": mp.exp,
+    "stablehlo.exponential_minus_one": mp.expm1,
+    "stablehlo.log": mp.log,
+    "stablehlo.log_plus_one": mp.log1p,
+    "stablehlo.logistic": lambda x: mp.exp(x) / (1 + mp.exp(x)),
+    "stablehlo.rsqrt": lambda x: mp.power(x, -0.5),
+    "stablehlo.sine": mp.sin,
+    "stablehlo.sqrt": mp.sqrt,
+    "stablehlo.tan": mp.tan,
+    "stablehlo.tanh": mp.tanh,
+    "chlo.acos": mp.acos,
+    "chlo.acosh": mp.acosh,
+    "chlo.asin": mp.asin,
+    "chlo.asinh": mp.asinh,
+    "chlo.atan": mp.atan,
+    "chlo.atanh": mp.atanh,
+    "chlo.bessel_i1e": lambda x: mp.besseli(1, x) * mp.exp(-abs(x)),
+    "chlo.cosh": mp.cosh,
+    "chlo.digamma": mp.digamma,
+    "chlo.erf": mp.erf,
+    "chlo.erf_inv": mp.erfinv,
+    "chlo.erfc": mp.erfc,
+    "chlo.lgamma": lambda x: mp.log(abs(mp.gamma(x))),
+    "chlo.sinh": mp.sinh,
+}
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_functions_agree_with_mpmath(name: str) -> None:
+    values = np.array([1e-8, -1e-8, 0.3, -0.3, 0.75, -0.9, 1.5, -1.5, 7.25, -7.75, 31.5, 32.5, -40.25, 90.0])
+    for value, ours in zip(values.tolist(), unary.evaluate(name, values).tolist(), strict=True):
+        try:
+            theirs = INDEPENDENT[name](mp.mpf(value))
+        except ValueError:
+            continue
+        if isinstance(theirs, mp.mpc):
+            # Outside of the domain mpmath goes on among complex numbers.
+            assert math.isnan(ours), value
+        else:
+            # Its numbers have 160 bits, of which f64 keeps the first 53.
+            assert ours == float(theirs), value
+
+
+def test_edges() -> None:
+    def of(name: str, value: float) -> float:
+        return float(unary.evaluate(name, np.array([value]))[0])
+
+    assert of("stablehlo.rsqrt", -0.0) == -math.inf
+    assert of("chlo.lgamma", -3.0) == math.inf
+    assert math.isnan(of("chlo.digamma", -3.0))
+    assert of("chlo.erf_inv", 1.0) == math.inf
+    assert math.isnan(of("chlo.erf_inv", 1.5))
+    assert math.isnan(of("stablehlo.cosine", math.nan))
+    assert of("chlo.is_inf", math.nan) == 0
+    assert of("stablehlo.round_nearest_even", 2.5) == 2
+    assert of("stablehlo.round_nearest_afz", 2.5) == 3
+    assert of("chlo.bessel_i1e", math.inf) == 0
+
+
+def test_the_sample_is_the_same_each_time_and_has_every_size() -> None:
+    sample = unary.sample()
+    np.testing.assert_array_equal(sample, unary.sample())
+    assert sample.size == 2 * unary.SAMPLES_PER_KIND
+    assert np.isnan(sample).any()
+    exponents = set(np.frexp(np.abs(sample[np.isfinite(sample)]))[1].tolist())
+    assert len(exponents) > 250
+
+
+def test_every_function_can_be_evaluated() -> None:
+    values = np.array([0.5, -0.0, math.inf, math.nan, -2.0])
+    for name in unary.FUNCTIONS:
+        assert unary.evaluate(name, values).shape == values.shape

@@ -1,0 +1,130 @@
+"""From a JAX function to StableHLO text, with what its values are called in the model."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jaxlib.mlir import ir
+
+from warpforge.export import probe
+from warpforge.export.scopes import PREFIX
+
+
+@dataclass(frozen=True)
+class ModuleValue:
+    """A value of the program that is what a module returned, or the gradient that reached it."""
+
+    module: str
+    call: int
+    output: str
+    kind: str
+    function: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The values that one module computed itself, in one direction, in one function of the program."""
+
+    module: str
+    direction: str
+    function: str
+    values: list[str]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program and the names of its values."""
+
+    text: str
+    results: Any
+    """The shapes of what it returns, in the structure the function returned them."""
+    operations: int
+    module_values: list[ModuleValue]
+    scopes: list[Scope]
+
+
+def lower(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Lowered:
+    """Lowers `function` for arguments of these shapes; every argument stays an argument, used or not."""
+
+    def program(*given: Any) -> Any:
+        return function(*given)
+
+    program.__name__ = program.__qualname__ = name
+    with probe.recording() as found:
+        lowered = jax.jit(program, keep_unused=True).lower(*arguments)
+    module: Any = lowered.compiler_ir("stablehlo")
+    text = lowered.as_text()
+    walk = _Walk()
+    with module.context:
+        state = ir.AsmState(module.operation)
+        walk.functions(module, state)
+        values = [
+            ModuleValue(label.module, label.call, label.output, kind, _function_of(value), value.get_name(state))
+            for label, kind, value in found.values
+        ]
+    scopes = [Scope(*key, names) for key, names in walk.scopes.items()]
+    return Lowered(text, lowered.out_info, walk.operations, values, scopes)
+
+
+class _Walk:
+    """Goes through all operations once, sorting their results by the module that computed them.
+
+    Values inside an operation's own regions are left out: the text may show such a region without naming them.
+    """
+
+    def __init__(self) -> None:
+        self.operations = 0
+        self.scopes: dict[tuple[str, str, str], list[str]] = {}
+
+    def functions(self, module: Any, state: Any) -> None:
+        for function in module.body:
+            name = ir.StringAttr(function.operation.attributes["sym_name"]).value
+            for region in function.operation.regions:
+                for block in region:
+                    for operation in block:
+                        self._sort(operation.operation, name, state)
+            self.operations += _count(function.operation)
+
+    def _sort(self, operation: Any, function: str, state: Any) -> None:
+        place = place_of(str(operation.location))
+        if place is not None and len(operation.results) > 0:
+            names = self.scopes.setdefault((*place, function), [])
+            names.extend(result.get_name(state) for result in operation.results)
+
+
+def _count(operation: Any) -> int:
+    """How many operations an operation holds, at any depth."""
+    inner = [held.operation for region in operation.regions for block in region for held in block]
+    return len(inner) + sum(_count(held) for held in inner)
+
+
+_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_MODULE = re.compile(re.escape(PREFIX) + r"([A-Za-z0-9_.]*)")
+
+
+def place_of(location: str) -> tuple[str, str] | None:
+    """The innermost module in a location's scope names, and whether the operation belongs to the backward direction.
+
+    A location reads like `loc("jit(gradients)/transpose(jvp(module:))/module:layers.0/dot_general"(...))`.
+    """
+    found = _NAME.search(location)
+    if found is None:
+        return None
+    modules = _MODULE.findall(found.group(1))
+    if not modules:
+        return None
+    return modules[-1], "backward" if "transpose(" in found.group(1) else "forward"
+
+
+def _function_of(value: Any) -> str:
+    """The function that a value is computed in."""
+    owner = value.owner
+    operation = owner.owner if isinstance(owner, ir.Block) else owner
+    while operation is not None:
+        if operation.name == "func.func":
+            return str(ir.StringAttr(operation.attributes["sym_name"]).value)
+        operation = operation.operation.parent
+    return ""

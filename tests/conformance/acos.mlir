@@ -1,0 +1,10 @@
+// The angle of a cosine.
+func.func @main() -> (tensor<4xf32>) {
+  %0 = stablehlo.constant dense<[1.0, 0.0, -1.0, 2.0]> : tensor<4xf32>
+  %1 = "chlo.acos"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func @expected() -> (tensor<4xf32> {check.ulps = 1 : i64}) {
+  %0 = stablehlo.constant dense<[0.0, 1.5707964, 3.1415927, 0x7FC00000]> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

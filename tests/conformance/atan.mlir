@@ -1,0 +1,10 @@
+// The angle of a tangent.
+func.func @main() -> (tensor<3xf32>) {
+  %0 = stablehlo.constant dense<[0.0, 1.0, 0xFF800000]> : tensor<3xf32>
+  %1 = "chlo.atan"(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}
+func.func @expected() -> (tensor<3xf32> {check.ulps = 1 : i64}) {
+  %0 = stablehlo.constant dense<[0.0, 0.7853982, -1.5707964]> : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

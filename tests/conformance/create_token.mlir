@@ -1,0 +1,10 @@
+// The beginning of an order between effects.
+func.func @main() -> (tensor<i32>) {
+  %a = stablehlo.constant dense<1> : tensor<i32>
+  %t = stablehlo.create_token : !stablehlo.token
+  return %a : tensor<i32>
+}
+func.func @expected() -> (tensor<i32>) {
+  %0 = stablehlo.constant dense<1> : tensor<i32>
+  return %0 : tensor<i32>
+}

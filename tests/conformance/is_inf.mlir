@@ -1,0 +1,10 @@
+// Infinite, with either sign.
+func.func @main() -> (tensor<4xi1>) {
+  %0 = stablehlo.constant dense<[1.0, 0x7F800000, 0xFF800000, 0x7FC00000]> : tensor<4xf32>
+  %1 = "chlo.is_inf"(%0) : (tensor<4xf32>) -> tensor<4xi1>
+  return %1 : tensor<4xi1>
+}
+func.func @expected() -> (tensor<4xi1>) {
+  %0 = stablehlo.constant dense<[false, true, true, false]> : tensor<4xi1>
+  return %0 : tensor<4xi1>
+}

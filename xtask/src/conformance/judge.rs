@@ -1,0 +1,208 @@
+//! What becomes of a case.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use warpforge_hlo::ir::OpKind;
+use warpforge_hlo::{Program, Region, parse_verified};
+use warpforge_tensor::Tensor;
+
+use super::case::{self, Case, Oracle};
+use super::compare::{Allowed, compare};
+use super::corpus::Corpus;
+use super::evaluate::{Answer, evaluate, guarded, keep_panics_quiet};
+use super::lists::{Arbitration, Lists};
+use super::tolerance::Tolerances;
+
+/// The end of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Outcome {
+    /// Ours is XLA's.
+    Passed,
+    /// Ours is another oracle's where XLA's is not.
+    Arbitrated,
+    /// It calls something that the specification does not define.
+    Outside(BTreeSet<String>),
+    /// It stands in the skip list.
+    Skipped(String),
+    /// Anything else.
+    Wrong(String),
+}
+
+/// Judges cases.
+pub(super) struct Judge {
+    tolerances: Tolerances,
+    lists: Lists,
+    limit: Duration,
+}
+
+/// What was computed of a case.
+pub(super) struct Computed {
+    pub(super) program: Program,
+    inputs: Vec<Tensor>,
+    pub(super) outputs: Vec<Tensor>,
+}
+
+/// Why nothing was computed.
+pub(super) enum Refusal {
+    Outside(BTreeSet<String>),
+    Wrong(String),
+}
+
+impl Judge {
+    /// With the committed tables and a time limit for each case.
+    pub(super) fn new(limit: Duration) -> anyhow::Result<Self> {
+        keep_panics_quiet();
+        Ok(Self { tolerances: Tolerances::committed()?, lists: Lists::committed()?, limit })
+    }
+
+    /// Entries of the lists that fit none of these cases.
+    pub(super) fn unused(&self, cases: &[String]) -> Vec<&str> {
+        self.lists.unused(cases)
+    }
+
+    /// Judges one case.
+    pub(super) fn judge(&self, corpus: &Corpus, case: &Case) -> Outcome {
+        let outcome = self.without_skips(corpus, case);
+        match (self.lists.skip(&case.name), outcome) {
+            (Some(skip), Outcome::Wrong(_)) => Outcome::Skipped(skip.reason.clone()),
+            (Some(_), other) => {
+                Outcome::Wrong(format!("stands in skips.toml, but is not wrong: {other:?}"))
+            }
+            (None, outcome) => outcome,
+        }
+    }
+
+    fn without_skips(&self, corpus: &Corpus, case: &Case) -> Outcome {
+        let place = match &case.place {
+            Ok(place) => place,
+            Err(reason) => return Outcome::Wrong(format!("it could not be made: {reason}")),
+        };
+        let computed = match self.compute(place) {
+            Ok(computed) => computed,
+            Err(Refusal::Outside(targets)) => return Outcome::Outside(targets),
+            Err(Refusal::Wrong(reason)) => return Outcome::Wrong(reason),
+        };
+        let arbitration = self.lists.arbitration(&case.name);
+        match (self.against_xla(place, &case.group, &computed), arbitration) {
+            (Ok(()), None) => Outcome::Passed,
+            (Ok(()), Some(_)) => {
+                Outcome::Wrong("stands in arbitration.toml, but agrees with XLA".to_owned())
+            }
+            (Err(reason), None) => Outcome::Wrong(reason),
+            (Err(_), Some(arbitration)) => {
+                match against_other(corpus, case, place, &computed, arbitration) {
+                    Ok(()) => Outcome::Arbitrated,
+                    Err(reason) => Outcome::Wrong(reason),
+                }
+            }
+        }
+    }
+
+    /// Runs a case.
+    pub(super) fn compute(&self, place: &Path) -> Result<Computed, Refusal> {
+        let wrong = |error: &dyn std::fmt::Display| Refusal::Wrong(first_line(error));
+        let text = case::text(place).map_err(|error| wrong(&error))?;
+        let program = parse_verified(&text).map_err(|error| wrong(&error))?;
+        let inputs = case::inputs(place, &program).map_err(|error| wrong(&error))?;
+        let (shared, handed) = (program.clone(), inputs.clone());
+        let run = move |cancel: &AtomicBool| {
+            let main = shared.main().map_or("main", |function| function.name.as_str());
+            evaluate(&shared, main, handed, cancel)
+        };
+        match guarded(self.limit, run) {
+            Answer::Ended(Ok(outputs)) => Ok(Computed { program, inputs, outputs }),
+            Answer::Ended(Err(reason)) => {
+                let targets = targets(&program);
+                let outside = targets.iter().any(|target| self.lists.outside(target));
+                Err(if outside { Refusal::Outside(targets) } else { Refusal::Wrong(reason) })
+            }
+            Answer::Panicked(said) => Err(Refusal::Wrong(format!("panicked: {said}"))),
+            Answer::Late => {
+                Err(Refusal::Wrong(format!("had not ended after {} s", self.limit.as_secs())))
+            }
+        }
+    }
+
+    fn against_xla(&self, place: &Path, group: &str, computed: &Computed) -> Result<(), String> {
+        let Computed { program, inputs, outputs } = computed;
+        let theirs =
+            case::outputs(place, program, Oracle::Xla).map_err(|error| first_line(&error))?;
+        let allowed = self.tolerances.allowed(group, program, inputs, outputs);
+        agree(outputs, &theirs, &allowed)
+    }
+}
+
+/// Compares with the oracle that an entry of the list names.
+fn against_other(
+    corpus: &Corpus,
+    case: &Case,
+    place: &Path,
+    computed: &Computed,
+    arbitration: &Arbitration,
+) -> Result<(), String> {
+    let outputs = || case::outputs(place, &computed.program, arbitration.by);
+    let theirs = outputs().or_else(|_| {
+        corpus.ask(arbitration.by, &BTreeSet::from([case.name.clone()]))?;
+        outputs()
+    });
+    let theirs = theirs.map_err(|error| first_line(&error))?;
+    let allowed = Allowed { ulps: arbitration.ulps, floor: arbitration.floor, norm: false };
+    agree(&computed.outputs, &theirs, &vec![allowed; theirs.len()])
+}
+
+/// Whether every output lies within what is allowed.
+fn agree(ours: &[Tensor], theirs: &[Tensor], allowed: &[Allowed]) -> Result<(), String> {
+    if ours.len() != theirs.len() {
+        return Err(format!("{} results, not {}", ours.len(), theirs.len()));
+    }
+    for (index, ((ours, theirs), allowed)) in ours.iter().zip(theirs).zip(allowed).enumerate() {
+        let found = compare(ours, theirs, *allowed)
+            .map_err(|reason| format!("result {index} ({}): {reason}", ours.dtype()))?;
+        if let Some(difference) = found
+            && difference.ulps > allowed.ulps
+        {
+            return Err(format!(
+                "result {index} ({}): element {} is {}, not {}: {:.3} ULP, {:.3} allowed",
+                ours.dtype(),
+                difference.place,
+                element(ours, difference.place),
+                element(theirs, difference.place),
+                difference.ulps,
+                allowed.ulps
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// One element, for a message.
+fn element(tensor: &Tensor, place: usize) -> String {
+    use warpforge_tensor::Elements;
+    match tensor.elements() {
+        Elements::Integers(values) => values[place].to_string(),
+        Elements::Floats(values) => format!("{:e}", values[place]),
+        Elements::Complex(values) => format!("{:e}", values[place]),
+    }
+}
+
+/// The targets of the custom calls in a program.
+fn targets(program: &Program) -> BTreeSet<String> {
+    fn walk(region: &Region, found: &mut BTreeSet<String>) {
+        for op in &region.ops {
+            if let OpKind::CustomCall(call) = &op.kind {
+                found.insert(call.target.clone());
+            }
+            op.regions.iter().for_each(|region| walk(region, found));
+        }
+    }
+    let mut found = BTreeSet::new();
+    program.functions.iter().for_each(|function| walk(&function.body, &mut found));
+    found
+}
+
+fn first_line(error: &dyn std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
