@@ -49,8 +49,11 @@ impl Timed {
 
     fn note(&self) -> String {
         let Self { parse, verify, ops, bytes, .. } = self;
-        let build = if cfg!(debug_assertions) { "; a debug build, not the one to quote" } else { "" };
-        format!("{ops} ops in {bytes} bytes; parse {parse:.2} ms, verify {verify:.2} ms (medians){build}")
+        let build =
+            if cfg!(debug_assertions) { "; a debug build, not the one to quote" } else { "" };
+        format!(
+            "{ops} ops in {bytes} bytes; parse {parse:.2} ms, verify {verify:.2} ms (medians){build}"
+        )
     }
 }
 
