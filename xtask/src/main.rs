@@ -6,6 +6,7 @@
 // This is an outer crate: its output is for the person at the terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bless;
 mod ci;
 mod conformance;
 mod fuzz;
@@ -87,7 +88,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Ci(arguments) => ci::run(arguments),
         Chore::Tidy => tidy::run(),
         Chore::Schema(arguments) => schema::run(arguments),
-        Chore::Bless => schema::write(),
+        Chore::Bless => bless::run(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
         Chore::Truth(arguments) => truth::run(arguments),

@@ -1,6 +1,6 @@
 //! Broken programs as people bring them, and all that is said about each: `tests/broken/*.mlir` beside `*.txt`.
 //!
-//! With `WARPFORGE_BLESS=1` in the environment the texts are written anew; look at the difference before committing it.
+//! `cargo xtask bless` writes the texts anew; look at the difference before committing it.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

@@ -105,6 +105,7 @@ fn loops_branches_and_calls() {
     let program = builder.finish().unwrap();
     let text = program.to_string();
     assert_eq!(parse_verified(&text).unwrap().to_string(), text);
+    assert!(text.contains("stablehlo.while(%arg2 = %arg0) : tensor<i32>\n"), "{text}");
     assert_eq!(program.main().unwrap().results[0].ty, Type::Tensor(scalar));
 }
 

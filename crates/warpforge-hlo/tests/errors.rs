@@ -38,6 +38,10 @@ fn messages_a_person_can_act_on() {
             "expected 3 entries in this list, found 2",
         ),
         ("%0 = stablehlo.constant dense<300> : tensor<i8>", "`300` is not a value of type i8"),
+        (
+            "%0 = stablehlo.constant dense<0x1F> : tensor<f4E2M1FN>",
+            "`0x1F` is not a value of type f4E2M1FN",
+        ),
         ("%0 = stablehlo.negate %x : tensor<2x3xf33>", "`f33` is not an element type"),
         ("%0 = stablehlo.negate %x", "expected `:` and the types of stablehlo.negate"),
         (

@@ -141,6 +141,8 @@ fn constants_of_every_form() {
         "dense<true> : tensor<3xi1>",
         "dense<[true, false, true]> : tensor<3xi1>",
         "dense<\"0x0500\"> : tensor<9xi1>",
+        "dense<\"0x000102FF\"> : tensor<4xui2>",
+        "dense<\"0xF8\"> : tensor<3xi4>",
         "dense<\"0x0000803F00000040\"> : tensor<2xf32>",
         "dense<\"0x0000803F\"> : tensor<4xf32>",
         "dense<(1.0, -2.0)> : tensor<complex<f64>>",

@@ -1,4 +1,4 @@
-//! One broken program for each family of rules, and the sentence that says what is broken.
+//! Right programs pass, and what holds of whole functions is looked at; `constraints/` has the rules of each op.
 #![allow(clippy::unwrap_used)]
 
 use warpforge_hlo::{parse_verified, verify};
@@ -33,82 +33,6 @@ fn right_programs_pass() {
             op
         };
         assert_eq!(judged(&op), Ok(()), "{op}");
-    }
-}
-
-#[test]
-fn broken_rules_are_named() {
-    for (op, expected) in [
-        (
-            "%0 = stablehlo.add %x, %y : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x3xf32>",
-            "both operands must have one shape",
-        ),
-        (
-            "%0 = stablehlo.add %x, %q : (tensor<2x3xf32>, tensor<2x3xi32>) -> tensor<2x3xf32>",
-            "both operands must have one element type",
-        ),
-        ("%0 = stablehlo.not %x : tensor<2x3xf32>", "elements of type f32 are not taken"),
-        (
-            "%0 = stablehlo.negate %x : (tensor<2x3xf32>) -> tensor<3x2xf32>",
-            "the result must be a tensor<2x3xf32>, found tensor<3x2xf32>",
-        ),
-        (
-            "%0 = stablehlo.compare LT, %x, %x, SIGNED : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>",
-            "SIGNED cannot compare elements of type f32",
-        ),
-        (
-            "%0 = stablehlo.reshape %x : (tensor<2x3xf32>) -> tensor<7xf32>",
-            "has 6 elements, but tensor<7xf32> has 7",
-        ),
-        (
-            "%0 = stablehlo.transpose %x, dims = [0, 0] : (tensor<2x3xf32>) -> tensor<2x2xf32>",
-            "must not repeat a dimension",
-        ),
-        (
-            "%0 = stablehlo.broadcast_in_dim %v, dims = [0] : (tensor<3xf32>) -> tensor<2x3xf32>",
-            "which is neither 1 nor the 2",
-        ),
-        (
-            "%0 = stablehlo.slice %x [0:3, 0:3] : (tensor<2x3xf32>) -> tensor<3x3xf32>",
-            "0:3 does not lie within dimension 0",
-        ),
-        (
-            "%0 = stablehlo.iota dim = 2 : tensor<2x3xi32>",
-            "must be a dimension from 0 to 1, found 2",
-        ),
-        (
-            "%0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>",
-            "dimension 1 of tensor<2x3xf32> has size 3, but dimension 0",
-        ),
-        (
-            "%0 = stablehlo.reduce(%x init: %s) applies stablehlo.add across dimensions = [0] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>",
-            "the result must be a tensor<3xf32>",
-        ),
-        (
-            "%0 = stablehlo.dynamic_slice %x, %i, sizes = [1, 1] : (tensor<2x3xf32>, tensor<i32>) -> tensor<1x1xf32>",
-            "start indices must have 2 entries, found 1",
-        ),
-        ("%0 = stablehlo.cholesky %x, lower = true : tensor<2x3xf32>", "expected square matrices"),
-        (
-            "%0 = call @nobody(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
-            "there is no function @nobody",
-        ),
-        (
-            "%0 = \"stablehlo.if\"(%i) ({\n stablehlo.return %x : tensor<2x3xf32>\n }, {\n stablehlo.return %x : tensor<2x3xf32>\n }) : (tensor<i32>) -> tensor<2x3xf32>",
-            "scalar of i1",
-        ),
-        (
-            "%0 = \"stablehlo.gather\"(%x, %n) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 2, 3>}> : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2x3xf32>",
-            "must be at most 1 to be collapsed",
-        ),
-        (
-            "%0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<5x3xf32>",
-            "must agree except in dimension 0",
-        ),
-    ] {
-        let message = judged(op).unwrap_err();
-        assert!(message.contains(expected), "{message}\nshould say\n{expected}");
-        assert!(message.contains(" | "), "the line is shown: {message}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all, and messages that name the file.
 //!
-//! Invariant: under the final name there is the old content or the new one, never a part.
+//! Invariant: under the final name there is the old content or the new one, never a part, whenever the program ends.
 
 use std::fmt;
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(crate) fn write(
         let mut writer = BufWriter::with_capacity(1 << 20, File::create(&partial)?);
         content(&mut writer)?;
         writer.flush()?;
-        writer.get_ref().sync_data()?;
+        // Not synced: a trace is thousands of small files, and what is lost with the power can be computed again.
         std::fs::rename(&partial, path)
     };
     attempt().map_err(|error| {

@@ -134,9 +134,13 @@ impl FunctionBuilder<'_> {
         body: impl FnOnce(&mut Self, &[ValueId]) -> Built<Vec<ValueId>>,
     ) -> Built<Vec<ValueId>> {
         let carried = self.types(initial)?;
+        // The short form has one name for a value in both regions.
+        let first_name = self.named.0;
         let condition =
             self.region(carried.clone(), |region, values| Ok(vec![condition(region, values)?]))?;
+        let next_name = std::mem::replace(&mut self.named.0, first_name);
         let body = self.region(carried, body)?;
+        self.named.0 = self.named.0.max(next_name);
         self.op(OpKind::While, initial, vec![condition, body])
     }
 

@@ -3,7 +3,7 @@
 //! The type comes after the elements, so the elements are found first and read second, straight into the bytes of a
 //! tensor.
 
-use warpforge_tensor::{DType, Kind, small_float};
+use warpforge_tensor::{DType, Kind, Shape, Tensor, small_float};
 
 use super::attribute::Scope;
 use super::cursor::{Cursor, Parse};
@@ -105,13 +105,22 @@ fn blob(
     }
     let width = dtype.bytes();
     if raw.len() == width && elements > 1 {
-        return Ok((true, raw));
+        return Ok((true, regular(dtype, raw)));
     }
     if elements.checked_mul(width) != Some(raw.len()) {
         return cursor.fail_at(start, wrong(elements.saturating_mul(width)));
     }
     charge(cursor, scope, raw.len())?;
-    Ok((false, raw))
+    Ok((false, regular(dtype, raw)))
+}
+
+/// Elements narrower than a byte with the bits they do not use as tensors have them.
+fn regular(dtype: DType, raw: Vec<u8>) -> Vec<u8> {
+    if dtype.bits() >= 8 {
+        return raw;
+    }
+    let shape = Shape::new([raw.len()]).expect("as many as there are bytes can be counted");
+    Tensor::new(dtype, shape, raw).expect("an element is a byte").bytes().to_vec()
 }
 
 struct Elements {
@@ -172,12 +181,7 @@ impl Elements {
 /// The bytes of a number, little-endian.
 fn literal(text: &str, dtype: DType) -> Option<[u8; 8]> {
     if dtype.is_float() {
-        let bits = match text.strip_prefix("0x") {
-            Some(hex) if hex.len() <= dtype.bytes() * 2 => u64::from_str_radix(hex, 16).ok()?,
-            Some(_) => return None,
-            None => float_bits(text, dtype)?,
-        };
-        return Some(bits.to_le_bytes());
+        return float_bits(text, dtype).map(u64::to_le_bytes);
     }
     let (digits, negative) = text.strip_prefix('-').map_or((text, false), |rest| (rest, true));
     let size = match digits.strip_prefix("0x") {
@@ -199,7 +203,12 @@ fn literal(text: &str, dtype: DType) -> Option<[u8; 8]> {
     Some((value as i64).to_le_bytes())
 }
 
+/// The pattern of a float, written in decimal or as the pattern itself in hexadecimal.
 fn float_bits(text: &str, dtype: DType) -> Option<u64> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        let bits = u64::from_str_radix(hex, 16).ok()?;
+        return Some(bits).filter(|bits| bits.checked_shr(dtype.bits() as u32).unwrap_or(0) == 0);
+    }
     Some(match dtype {
         DType::F64 => text.parse::<f64>().ok()?.to_bits(),
         DType::F32 => u64::from(text.parse::<f32>().ok()?.to_bits()),
@@ -209,11 +218,7 @@ fn float_bits(text: &str, dtype: DType) -> Option<u64> {
 
 /// A float literal as a value: decimal, or the bits of `dtype` in hexadecimal.
 pub(super) fn float_literal(text: &str, dtype: DType) -> Option<f64> {
-    let bits = match text.strip_prefix("0x") {
-        Some(hex) if hex.len() <= dtype.bytes() * 2 => u64::from_str_radix(hex, 16).ok()?,
-        Some(_) => return None,
-        None => float_bits(text, dtype)?,
-    };
+    let bits = float_bits(text, dtype)?;
     match dtype {
         DType::F64 => Some(f64::from_bits(bits)),
         DType::F32 => Some(f64::from(f32::from_bits(bits as u32))),

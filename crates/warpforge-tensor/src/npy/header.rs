@@ -109,7 +109,7 @@ fn content(descr: &str) -> Result<(Content, bool), String> {
         ('u', 2) => DType::U16,
         ('u', 4) => DType::U32,
         ('u', 8) => DType::U64,
-        // What ml_dtypes writes for the one type of its own that it counts among numpy's floats.
+        // What ml_dtypes writes for one of its types, and numpy alone does not read: it is not written here.
         ('f', 1) => DType::F8E5M2,
         ('f', 2) => DType::F16,
         ('f', 4) => DType::F32,
@@ -132,7 +132,6 @@ fn descr(dtype: DType) -> String {
     let size = dtype.bytes();
     let order = if size == 1 { '|' } else { '<' };
     let letter = match dtype {
-        DType::F8E5M2 => return "<f1".to_owned(),
         DType::F16 | DType::F32 | DType::F64 => 'f',
         DType::I2 | DType::I4 | DType::U2 | DType::U4 => return "<V1".to_owned(),
         _ => match dtype.kind() {

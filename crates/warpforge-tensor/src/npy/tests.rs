@@ -57,7 +57,7 @@ fn the_header_is_the_one_numpy_writes() {
         (DType::C128, "<c16"),
         (DType::BF16, "<V2"),
         (DType::F8E4M3FN, "<V1"),
-        (DType::F8E5M2, "<f1"),
+        (DType::F8E5M2, "<V1"),
         (DType::I4, "<V1"),
     ] {
         let header = header::text(dtype, &Shape::scalar()).unwrap();
@@ -99,6 +99,8 @@ fn bytes_without_a_meaning_need_one() {
     let error = from_bytes(&bytes, None).unwrap_err();
     assert!(error.ends_with("say which type it is, one of bf16"), "{error}");
     assert_eq!(from_bytes(&bytes, Some(DType::BF16)).unwrap().floats(), Ok(vec![1.0]));
+    let byte = file(1, &literal("<f1", "False", "(1,)"), &[0x3c]);
+    assert_eq!(from_bytes(&byte, None).unwrap().floats(), Ok(vec![1.0]));
     let error = from_bytes(&bytes, Some(DType::F32)).unwrap_err();
     assert_eq!(error, "elements of f32 take 4 bytes, found 2");
     let known = file(1, &literal("<f4", "False", "(1,)"), &[0; 4]);

@@ -126,6 +126,26 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_of_a_file_larger_than_memory_is_read_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large");
+        let gigabytes = 40_u64 << 30;
+        let header = format!(
+            "{{\"large\":{{\"dtype\":\"U8\",\"shape\":[{gigabytes}],\"data_offsets\":[0,{gigabytes}]}},\
+             \"small\":{{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[{gigabytes},{}]}}}}",
+            gigabytes + 3
+        );
+        // The file is one large hole: it takes a few blocks on the disk.
+        let mut file = std::fs::File::create(&path).unwrap();
+        file.write_all(&(header.len() as u64).to_le_bytes()).unwrap();
+        file.write_all(header.as_bytes()).unwrap();
+        file.set_len(8 + header.len() as u64 + gigabytes + 3).unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!(file.info("large").unwrap().bytes() as u64, gigabytes);
+        assert_eq!(file.tensor("small").unwrap().bytes(), [0, 0, 0]);
+    }
+
+    #[test]
     fn a_missing_tensor_is_named_with_the_nearest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
