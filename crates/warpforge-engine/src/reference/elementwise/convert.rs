@@ -85,7 +85,7 @@ pub(in crate::reference) fn convert(operand: &Tensor, to: DType) -> Result<Tenso
     Ok(Tensor::from_elements(to, operand.shape().clone(), &elements)?)
 }
 
-fn each<From, To>(values: Vec<From>, function: impl Fn(From) -> To) -> Vec<To> {
+fn each<A, B>(values: Vec<A>, function: impl Fn(A) -> B) -> Vec<B> {
     values.into_iter().map(function).collect()
 }
 
