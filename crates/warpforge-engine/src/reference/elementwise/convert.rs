@@ -80,7 +80,9 @@ pub(in crate::reference) fn convert(operand: &Tensor, to: DType) -> Result<Tenso
         (Elements::Complex(values), Kind::Signed | Kind::Unsigned) => {
             Elements::Integers(each(values, |value| whole(value.re, to)))
         }
-        (Elements::Complex(values), Kind::Float) => Elements::Floats(each(values, |value| value.re)),
+        (Elements::Complex(values), Kind::Float) => {
+            Elements::Floats(each(values, |value| value.re))
+        }
     };
     Ok(Tensor::from_elements(to, operand.shape().clone(), &elements)?)
 }
