@@ -71,7 +71,7 @@ fn ports(prefix: &str, named: Vec<(String, Type)>) -> Vec<Port> {
 /// Element `j` comes from 64 bits: SplitMix64's output function of `stream + (j + 1) * 0x9E3779B97F4A7C15`, where `stream`
 /// is that function of `seed + (index + 1) * 0x9E3779B97F4A7C15`. A float is uniform in [-1, 1): its top `p` bits over
 /// `2^(p-1)`, minus 1, where `p` is the precision of the type; a complex number takes two such in turn. Integers
-/// are uniform from 0 to 7, or to the largest of the type if that is less; booleans are the top bit.
+/// and booleans are the top bit, 0 or 1: whatever a model takes them for, an index, a mask or a label, they are in range.
 pub fn random_value(ty: &Type, seed: u64, index: u64) -> Result<Value, EngineError> {
     let stream = mixed(seed.wrapping_add(step(index)));
     Ok(match ty {
@@ -114,11 +114,8 @@ fn random_tensor(ty: &TensorType, stream: u64) -> Result<Tensor, EngineError> {
             let pair = |at| Complex64::new(part(2 * at), part(2 * at + 1));
             Elements::Complex((0..count).map(pair).collect())
         }
-        Kind::Boolean => Elements::Integers((0..count).map(|at| (bits(at) >> 63) as i64).collect()),
-        Kind::Signed | Kind::Unsigned => {
-            let sign = u32::from(dtype.kind() == Kind::Signed);
-            let width = (dtype.bits() as u32 - sign).min(3);
-            Elements::Integers((0..count).map(|at| (bits(at) >> (64 - width)) as i64).collect())
+        Kind::Boolean | Kind::Signed | Kind::Unsigned => {
+            Elements::Integers((0..count).map(|at| (bits(at) >> 63) as i64).collect())
         }
     };
     Ok(Tensor::from_elements(dtype, shape, &elements)?)
@@ -155,7 +152,7 @@ mod tests {
                     assert!(values.iter().all(|value| (-1.0..=1.0).contains(value)), "{dtype}");
                 }
                 Elements::Integers(values) => {
-                    assert!(values.iter().all(|value| (0..8).contains(value)), "{dtype}");
+                    assert!(values.iter().all(|value| (0..2).contains(value)), "{dtype}");
                     assert!(values.iter().any(|value| *value != values[0]), "{dtype}");
                 }
                 Elements::Complex(values) => assert_ne!(values[0], values[1]),

@@ -143,7 +143,7 @@ fn files_that_are_no_programs_say_so_in_one_line() {
         let (output, _, err) = warpt(directory.path(), &[name]);
         assert_eq!(output.status.code(), Some(2), "{name}: {err}");
         assert_eq!(err.lines().count(), 1, "{name}: {err}");
-        assert!(err.contains(&format!("{name} is not a StableHLO program")), "{name}: {err}");
+        assert!(err.contains(&format!("{name}: this is not a StableHLO program")), "{name}: {err}");
     }
     let (output, _, err) = warpt(directory.path(), &["nowhere.mlir"]);
     assert_eq!((output.status.code(), err.lines().count()), (Some(2), 1), "{err}");

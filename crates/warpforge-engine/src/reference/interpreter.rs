@@ -13,7 +13,7 @@ use warpforge_hlo::types::Type;
 use super::Value;
 use super::collective::Exchange;
 use super::liveness::{self, OpLiveness, RegionLiveness};
-use super::memory::{Estimate, MemoryPlan, bytes};
+use super::memory::{Estimate, MemoryPlan, bytes, total};
 use super::observer::{Observation, Observer};
 use super::process_group::Grid;
 use super::random::RandomState;
@@ -23,10 +23,13 @@ use crate::error::{EngineError, Place};
 /// How deep calls, branches and loops may lie within one another while running.
 const DEEPEST: usize = 200;
 
+/// More than any machine has; sizes beyond are refused before they are computed with.
+const MOST_BYTES: u64 = 1 << 47;
+
 /// What a run may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Bytes needed at once, as [`Interpreter::memory`] plans them; none: no limit.
+    /// Bytes needed at once, as [`Interpreter::memory`] plans them; none: whatever a machine could have.
     pub memory_bytes: Option<u64>,
     /// Ops executed, each time a loop comes by them again; none: no limit.
     pub steps: Option<u64>,
@@ -128,22 +131,18 @@ impl<'a> Interpreter<'a> {
         let entry = self.entry()?;
         check_inputs(entry, &inputs)?;
         let context = Context::new(self.program, self.cancel);
-        if let Some(limit) = self.limits.memory_bytes {
-            let plan = context.memory(entry);
-            if plan.peak_bytes > limit {
-                let place = plan.place.unwrap_or_else(|| Place {
-                    function: entry.name.clone(),
-                    op: "the arguments".into(),
-                    result: String::new(),
-                    offset: entry.offset,
-                    location: None,
-                });
-                return Err(EngineError::Memory {
-                    needed: plan.peak_bytes,
-                    limit,
-                    place: Box::new(place),
-                });
-            }
+        let limit = self.limits.memory_bytes.unwrap_or(MOST_BYTES);
+        let plan = context.memory(entry);
+        if plan.peak_bytes > limit {
+            let place = plan.place.unwrap_or_else(|| Place {
+                function: entry.name.clone(),
+                op: "the arguments".into(),
+                result: String::new(),
+                offset: entry.offset,
+                location: None,
+            });
+            let needed = plan.peak_bytes;
+            return Err(EngineError::Memory { needed, limit, place: Box::new(place) });
         }
         let exchange = match self.exchange {
             Some(exchange) => exchange,
@@ -292,7 +291,7 @@ impl<'a> Context<'a> {
         let mut peak = estimate.function(&entry.name);
         if peak.at.is_none() {
             let arguments = entry.arguments.iter().map(|argument| bytes(entry.ty(argument.value)));
-            peak.bytes = peak.bytes.max(arguments.sum());
+            peak.bytes = peak.bytes.max(total(arguments));
         }
         MemoryPlan {
             peak_bytes: peak.bytes,

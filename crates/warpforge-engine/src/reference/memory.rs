@@ -1,7 +1,8 @@
 //! How much memory a run will need, before any is taken.
 //!
 //! Counted are all values that are live at once, at the size they are stored, and for the op at work its elements as wide
-//! numbers: 8 bytes for each element of operands and results, 16 for a complex one. What shares memory is counted as if
+//! numbers: 8 bytes for each element of operands and results, 16 for a complex one; for one that only moves elements, its
+//! results a second time. What shares memory is counted as if
 //! it did not, so the figure is an upper bound; sizes that are not known count as 1.
 
 use std::collections::HashMap;
@@ -68,7 +69,7 @@ impl<'a> Estimate<'a> {
         region: &'a Region,
         liveness: &'a RegionLiveness,
     ) -> Peak<'a> {
-        let sum = |ids: &[ValueId]| ids.iter().map(|id| bytes(function.ty(*id))).sum::<u64>();
+        let sum = |ids: &[ValueId]| total(ids.iter().map(|id| bytes(function.ty(*id))));
         let mut live = sum(arguments);
         let mut peak = Peak { bytes: live, at: None };
         live = live.saturating_sub(sum(&liveness.unused));
@@ -118,13 +119,16 @@ impl<'a> Estimate<'a> {
     }
 }
 
+/// A sum that stays at the largest number.
+pub(super) fn total(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
 /// The bytes of a value as it is stored.
 pub(super) fn bytes(ty: &Type) -> u64 {
     match ty {
         Type::Tensor(tensor) => elements(tensor).saturating_mul(tensor.storage().bytes() as u64),
-        Type::Tuple(parts) => {
-            parts.iter().fold(0, |sum: u64, part| sum.saturating_add(bytes(part)))
-        }
+        Type::Tuple(parts) => total(parts.iter().map(bytes)),
         Type::Token => 0,
     }
 }
@@ -141,7 +145,8 @@ fn elements(tensor: &TensorType) -> u64 {
 /// The bytes of an op's elements as wide numbers, where it computes with them.
 fn wide(function: &Function, op: &Op) -> u64 {
     if moves_elements(&op.kind) {
-        return 0;
+        // What is moved is put together first and then becomes a tensor.
+        return total(op.results.iter().map(|id| bytes(function.ty(*id))));
     }
     let one = |id: &ValueId| {
         function.ty(*id).tensor().map_or(0, |tensor| {
@@ -149,5 +154,5 @@ fn wide(function: &Function, op: &Op) -> u64 {
             elements(tensor).saturating_mul(width)
         })
     };
-    op.operands.iter().chain(&op.results).map(one).fold(0, u64::saturating_add)
+    total(op.operands.iter().chain(&op.results).map(one))
 }

@@ -8,6 +8,9 @@ use warpforge_tensor::{Complex64, DType, Elements, Kind, Shape, Tensor};
 use super::strided::Walk;
 use crate::EngineError;
 
+/// More elements than a machine holds; padding that operands state is not in any plan.
+const MOST_ELEMENTS: usize = 1 << 40;
+
 /// The tensor of a constant.
 pub(super) fn constant(dense: &Dense) -> Result<Tensor, EngineError> {
     let shape = dense.ty.shape().ok_or_else(|| unknown_sizes("stablehlo.constant"))?;
@@ -149,7 +152,10 @@ pub(super) fn concatenate(operands: &[Tensor], dimension: i64) -> Result<Tensor,
     };
     let joined = axis(dimension, first.shape().rank())?;
     let mut sizes = first.shape().sizes().to_vec();
-    sizes[joined] = operands.iter().map(|operand| operand.shape().sizes()[joined]).sum();
+    sizes[joined] = operands
+        .iter()
+        .try_fold(0_usize, |sum, operand| sum.checked_add(*operand.shape().sizes().get(joined)?))
+        .ok_or_else(|| EngineError::Value("the operands cannot be joined".into()))?;
     let shape = Shape::new(sizes).map_err(too_large)?;
     let outer: usize = shape.sizes()[..joined].iter().product();
     let mut bytes = Vec::with_capacity(shape.elements() * first.dtype().bytes());
@@ -182,6 +188,9 @@ pub(super) fn pad(
         })?);
     }
     let shape = Shape::new(sizes).map_err(too_large)?;
+    if shape.elements() > MOST_ELEMENTS {
+        return Err(EngineError::Limit(format!("a result of shape [{shape}] is too large")));
+    }
     let width = operand.dtype().bytes();
     let mut bytes = value.bytes().repeat(shape.elements());
     let strides = shape.strides();

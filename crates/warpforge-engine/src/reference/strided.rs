@@ -68,7 +68,8 @@ impl Walk {
                 let mut at = place;
                 for _ in 0..*row {
                     result.extend_from_slice(&source[at as usize]);
-                    at += step;
+                    // Steps past the last place may be of any size.
+                    at = at.wrapping_add(*step);
                 }
             }
             // The next index, counting from the right; done when it comes back to the first.
@@ -79,11 +80,11 @@ impl Walk {
                 }
                 axis -= 1;
                 index[axis] += 1;
-                place += outer_steps[axis];
+                place = place.wrapping_add(outer_steps[axis]);
                 if index[axis] < outer[axis] {
                     break;
                 }
-                place -= outer_steps[axis] * outer[axis] as i64;
+                place = place.wrapping_sub(outer_steps[axis].wrapping_mul(outer[axis] as i64));
                 index[axis] = 0;
             }
         }

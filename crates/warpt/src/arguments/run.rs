@@ -62,7 +62,7 @@ pub struct RunArguments {
     /// Write the results to this safetensors file instead of showing them
     #[arg(long, value_name = "PATH")]
     pub outputs: Option<PathBuf>,
-    /// Make up inputs that no file has: floats in [-1, 1), integers from 0 to 7, from this seed
+    /// Make up inputs that no file has: floats in [-1, 1), integers 0 or 1, from this seed
     #[arg(long, value_name = "SEED")]
     pub random_inputs: Option<u64>,
     /// Write every intermediate value to this directory, which must be new or empty

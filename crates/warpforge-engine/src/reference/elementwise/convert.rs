@@ -2,7 +2,6 @@
 
 use warpforge_tensor::{Complex64, DType, Elements, Kind, Shape, Tensor};
 
-use super::unsupported;
 use crate::EngineError;
 use crate::reference::scalar::Scalar;
 
@@ -56,64 +55,40 @@ pub(in crate::reference) fn convert(operand: &Tensor, to: DType) -> Result<Tenso
     if from == to {
         return Ok(operand.clone());
     }
-    let scalars = |scalar: Scalar| convert_scalar(scalar, from, to);
-    let converted: Vec<Scalar> = match operand.elements() {
-        // The same kind of wide number needs no look at each element.
-        elements if same_wide(from, to) => {
-            return Ok(Tensor::from_elements(to, operand.shape().clone(), &elements)?);
+    let complex = |re: f64| Complex64::new(re, 0.0);
+    let elements = match (operand.elements(), to.kind()) {
+        // Storing wide elements is the conversion: integers wrap, floats are rounded.
+        (same @ Elements::Integers(_), Kind::Boolean | Kind::Signed | Kind::Unsigned) => same,
+        (same @ Elements::Floats(_), Kind::Float) => same,
+        (same @ Elements::Complex(_), Kind::Complex) => same,
+        (Elements::Integers(values), Kind::Float) => {
+            Elements::Floats(each(values, |value| real(value, from, to)))
         }
-        Elements::Integers(values) => {
-            values.into_iter().map(|value| scalars(Scalar::Integer(value))).collect()
+        (Elements::Integers(values), Kind::Complex) => {
+            Elements::Complex(each(values, |value| complex(real(value, from, to.part()))))
         }
-        Elements::Floats(values) => {
-            values.into_iter().map(|value| scalars(Scalar::Float(value))).collect()
+        (Elements::Floats(values), Kind::Boolean) => {
+            Elements::Integers(each(values, |value| i64::from(value != 0.0)))
         }
-        Elements::Complex(values) => {
-            values.into_iter().map(|value| scalars(Scalar::Complex(value))).collect()
+        (Elements::Floats(values), Kind::Signed | Kind::Unsigned) => {
+            Elements::Integers(each(values, |value| whole(value, to)))
         }
-    };
-    let elements = collected(converted).ok_or_else(|| unsupported("stablehlo.convert", operand))?;
-    let elements = match (elements, to.kind()) {
-        // An empty tensor does not say what its elements are.
-        (elements, _) if !elements.is_empty() => elements,
-        (_, Kind::Float) => Elements::Floats(Vec::new()),
-        (_, Kind::Complex) => Elements::Complex(Vec::new()),
-        (empty, _) => empty,
+        (Elements::Floats(values), Kind::Complex) => Elements::Complex(each(values, complex)),
+        (Elements::Complex(values), Kind::Boolean) => {
+            Elements::Integers(each(values, |value| i64::from(value != Complex64::default())))
+        }
+        (Elements::Complex(values), Kind::Signed | Kind::Unsigned) => {
+            Elements::Integers(each(values, |value| whole(value.re, to)))
+        }
+        (Elements::Complex(values), Kind::Float) => {
+            Elements::Floats(each(values, |value| value.re))
+        }
     };
     Ok(Tensor::from_elements(to, operand.shape().clone(), &elements)?)
 }
 
-/// Whether storing the wide elements of one type as the other is the conversion.
-fn same_wide(from: DType, to: DType) -> bool {
-    match (from.kind(), to.kind()) {
-        (Kind::Float, Kind::Float) | (Kind::Complex, Kind::Complex) => true,
-        (Kind::Float | Kind::Complex, _) | (_, Kind::Float | Kind::Complex) => false,
-        // Integers wrap, and booleans are whether they are not 0.
-        _ => true,
-    }
-}
-
-fn collected(scalars: Vec<Scalar>) -> Option<Elements> {
-    Some(match scalars.first() {
-        None | Some(Scalar::Integer(_)) => Elements::Integers(
-            scalars
-                .into_iter()
-                .map(|scalar| if let Scalar::Integer(value) = scalar { Some(value) } else { None })
-                .collect::<Option<_>>()?,
-        ),
-        Some(Scalar::Float(_)) => Elements::Floats(
-            scalars
-                .into_iter()
-                .map(|scalar| if let Scalar::Float(value) = scalar { Some(value) } else { None })
-                .collect::<Option<_>>()?,
-        ),
-        Some(Scalar::Complex(_)) => Elements::Complex(
-            scalars
-                .into_iter()
-                .map(|scalar| if let Scalar::Complex(value) = scalar { Some(value) } else { None })
-                .collect::<Option<_>>()?,
-        ),
-    })
+fn each<A, B>(values: Vec<A>, function: impl Fn(A) -> B) -> Vec<B> {
+    values.into_iter().map(function).collect()
 }
 
 /// Every element by its bits; the first of several narrow ones has the lowest bits of a wide one.

@@ -34,9 +34,7 @@ impl Source {
         };
         match parse_verified(&text) {
             Ok(program) => Ok(Self { path: path.to_owned(), text, program }),
-            Err(HloError::NotStablehlo(reason)) => {
-                Err(anyhow!("{shown} is not a StableHLO program: {reason}"))
-            }
+            Err(HloError::NotStablehlo(reason)) => Err(anyhow!("{shown}: {reason}")),
             Err(error) => Err(anyhow!("{shown}:{error}")),
         }
     }
