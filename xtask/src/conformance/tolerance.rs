@@ -184,7 +184,8 @@ mod tests {
     fn allowed(group: &str, text: &str) -> Allowed {
         let program = parse(text).unwrap();
         let three = Tensor::from_floats(DType::F32, Shape::scalar(), vec![3.0]).unwrap();
-        Tolerances::committed().unwrap().allowed(group, &program, &[three.clone()], &[three])[0]
+        let tensors = [three];
+        Tolerances::committed().unwrap().allowed(group, &program, &tensors, &tensors)[0]
     }
 
     fn program(ops: &str) -> String {
