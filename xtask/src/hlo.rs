@@ -1,5 +1,6 @@
 //! `cargo xtask hlo`: how long programs take to be read and verified, and that the time grows with their size and no faster.
-//! Programs of three sizes are made up; others are given as files, each with the same limit.
+//! Programs of three sizes are made up; others are given as files, each with the same limit. Times are those of the build
+//! that runs, so figures worth quoting come from `cargo run --release -p xtask -- hlo`; the rows of another build say so.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -48,7 +49,11 @@ impl Timed {
 
     fn note(&self) -> String {
         let Self { parse, verify, ops, bytes, .. } = self;
-        format!("{ops} ops in {bytes} bytes; parse {parse:.2} ms, verify {verify:.2} ms (medians)")
+        let build =
+            if cfg!(debug_assertions) { "; a debug build, not the one to quote" } else { "" };
+        format!(
+            "{ops} ops in {bytes} bytes; parse {parse:.2} ms, verify {verify:.2} ms (medians){build}"
+        )
     }
 }
 

@@ -8,13 +8,15 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 
-/// What a ratio has to reach. As JSON a number is a minimum for `ratio`; an object with `min` and `max` is a band
-/// that the whole interval, `low` to `high`, has to lie in.
+/// What a ratio has to reach. As JSON a number is a minimum for `ratio`; an object with `above` is a bound it has to
+/// exceed; one with `min` and `max` is a band that the whole interval, `low` to `high`, has to lie in.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Goal {
     /// At least this.
     Minimum(f64),
+    /// More than this: a tie is not enough.
+    Above { above: f64 },
     /// The interval within these.
     Band { min: f64, max: f64 },
 }
@@ -23,6 +25,7 @@ impl Goal {
     fn met(self, ratio: f64, low: f64, high: f64) -> bool {
         match self {
             Self::Minimum(least) => ratio >= least,
+            Self::Above { above } => ratio > above,
             Self::Band { min, max } => low >= min && high <= max,
         }
     }
@@ -31,6 +34,7 @@ impl Goal {
     pub(crate) fn text(self) -> String {
         match self {
             Self::Minimum(least) => format!(">={least:.2}"),
+            Self::Above { above } => format!(">{above:.2}"),
             Self::Band { min, max } => format!("{min:.2}-{max:.2}"),
         }
     }

@@ -7,6 +7,7 @@ use anyhow::Context;
 use schemars::schema_for;
 use serde_json::Value;
 use warpt_history::compare::RecordComparison;
+use warpt_history::gate::GateReport;
 use warpt_machine::inventory::Machine;
 use warpt_machine::monitor::MonitorRecord;
 
@@ -30,6 +31,7 @@ const SCHEMAS: &[Schema] = &[
         identified(schema_for!(warpt_bench::paired::PairedRecord), "paired-comparison")
     }),
     ("machine.v1.json", || identified(schema_for!(Machine), "machine")),
+    ("gate-report.v1.json", || identified(schema_for!(GateReport), "gate-report")),
     ("comparison.v1.json", || identified(schema_for!(RecordComparison), "comparison")),
     ("monitor.v1.json", || identified(schema_for!(Vec<MonitorRecord>), "monitor")),
 ];

@@ -59,7 +59,8 @@ fn ports(prefix: &str, named: Vec<(String, Type)>) -> Vec<Port> {
         .enumerate()
         .map(|(index, (name, ty))| {
             let place = format!("{prefix}{index}");
-            let name = if name == place || taken.insert(name.clone()) { name } else { place.clone() };
+            let name =
+                if name == place || taken.insert(name.clone()) { name } else { place.clone() };
             Port { name, place, ty }
         })
         .collect()

@@ -1,5 +1,6 @@
-//! Results over time: what two records say about each other ([`compare`]), the store they are kept in ([`store`]), and
-//! the rules a merge is judged by ([`gate`]), and what a machine says about equal things ([`null`]).
+//! Results over time: what two records say about each other ([`compare`]), the store they are kept in ([`store`]),
+//! where its series changed ([`trends`]), the rules a merge is judged by ([`gate`]), and what a machine says about equal
+//! things ([`null`]).
 //!
 //! Nothing here prints or measures: values and files in, values and files out.
 #![forbid(unsafe_code)]
@@ -10,5 +11,6 @@ pub mod error;
 pub mod gate;
 pub mod null;
 pub mod store;
+pub mod trends;
 
 pub use error::HistoryError;

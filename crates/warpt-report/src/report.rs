@@ -8,6 +8,9 @@ use warpt_bench::record::{
     BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun, SampleData, metric_id,
 };
 use warpt_history::compare::RecordComparison;
+use warpt_history::store::Point;
+use warpt_history::trends::{Trend, Trends};
+use warpt_stats::change_points::ChangePoint;
 
 use crate::text::inert;
 
@@ -62,6 +65,29 @@ pub struct SeriesChange {
     pub after: f64,
 }
 
+impl Series {
+    fn of(metric: String, trend: &Trend) -> Self {
+        let point = |point: &Point| SeriesPoint {
+            time: point.time,
+            value: point.value,
+            interval: point.low.zip(point.high),
+            label: point.run.chars().take(12).collect(),
+        };
+        let change = |change: &ChangePoint| SeriesChange {
+            index: change.index,
+            before: change.before,
+            after: change.after,
+        };
+        Self {
+            metric,
+            unit: trend.key.unit.clone(),
+            higher_is_better: trend.key.higher_is_better,
+            points: trend.points.iter().map(point).collect(),
+            change_points: trend.changes.iter().map(change).collect(),
+        }
+    }
+}
+
 /// Everything a report shows.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
@@ -83,6 +109,23 @@ impl Report {
         runs.sort_by_key(|named| start(&named.run));
         let history = if runs.len() > 1 { histories(&runs) } else { Vec::new() };
         Self { title: title.into(), runs, history, ..Self::default() }
+    }
+
+    /// The histories of a run's metrics, in its order; supporting metrics and those met only once have none.
+    pub fn histories(run: &BenchmarkSuiteRun, trends: &Trends) -> Vec<Series> {
+        let by_metric: BTreeMap<&str, &Trend> =
+            trends.series.iter().map(|trend| (trend.key.metric.as_str(), trend)).collect();
+        let metrics = run
+            .benchmarks
+            .iter()
+            .flat_map(|result| result.metrics.iter().map(move |metric| (result, metric)));
+        metrics
+            .filter(|(_, metric)| !metric.supporting)
+            .filter_map(|(result, metric)| {
+                let trend = metric.id.as_deref().and_then(|id| by_metric.get(id))?;
+                (trend.points.len() > 1).then(|| Series::of(identifier(result, metric), trend))
+            })
+            .collect()
     }
 
     /// Every metric with its run and result, supporting ones included.

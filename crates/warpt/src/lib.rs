@@ -49,10 +49,10 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Benchmark(benchmark) => commands::benchmark::run(benchmark, config, output),
         Command::Ab(ab) => commands::ab::run(&ab, output),
         Command::History(history) => commands::history::run(&history, config, output),
-        Command::Gate(gate) => commands::gate::run(&gate, output),
-        Command::Run(run) => commands::run::run(&run, output),
+        Command::Gate(gate) => commands::gate::run(&gate, config, output),
         Command::Monitor(monitor) => commands::monitor::run(&monitor, config, output),
-        Command::Report(report) => commands::report::run(&report, output),
+        Command::Report(report) => commands::report::run(&report, config, output),
+        Command::Run(run) => commands::run::run(&run, output),
         Command::Export(export) => commands::export_model::run(&export, config, output),
         Command::Config(command) => commands::config::run(&command, config, output),
         Command::Completions(completions) => {

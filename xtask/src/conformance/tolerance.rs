@@ -183,9 +183,8 @@ mod tests {
 
     fn allowed(group: &str, text: &str) -> Allowed {
         let program = parse(text).unwrap();
-        let three = Tensor::from_floats(DType::F32, Shape::scalar(), vec![3.0]).unwrap();
-        let tensors = [three];
-        Tolerances::committed().unwrap().allowed(group, &program, &tensors, &tensors)[0]
+        let three = [Tensor::from_floats(DType::F32, Shape::scalar(), vec![3.0]).unwrap()];
+        Tolerances::committed().unwrap().allowed(group, &program, &three, &three)[0]
     }
 
     fn program(ops: &str) -> String {

@@ -61,7 +61,7 @@ impl Iperf {
         let mut arguments = client_prefix.to_vec();
         arguments.push(program.display().to_string());
         arguments.extend(["-c", address, "-p"].map(str::to_owned));
-        arguments.extend([port.to_string(), "-J".to_owned(), "-l".to_owned(), "128K".to_owned()]);
+        arguments.extend([port.to_string(), "-J".to_owned(), "-l".to_owned(), "256K".to_owned()]);
         // Whole seconds only: iperf3 before 3.17 takes no others.
         arguments.extend(["-t".to_owned(), duration.as_secs().max(1).to_string()]);
         let limit = duration + Duration::from_secs(30);

@@ -9,6 +9,8 @@ use crate::measurement::{Goal, Measured, Row};
 const NOT_FLAGGED: f64 = 0.99;
 /// When quiet, at least so many must say `same`.
 const SAME: f64 = 0.90;
+/// Ours has to be better than another tool, not level with it.
+const BETTER: Goal = Goal::Above { above: 1.0 };
 /// Of effects of exactly the stated size at least so many must be found.
 const HONEST: f64 = 0.72;
 
@@ -16,7 +18,6 @@ impl Experiment {
     /// The rows of what is kept.
     pub(super) fn rows(&self, state: &State) -> Vec<Row> {
         let outcomes = |arm: &str| state.outcomes(self.name, arm);
-        let goal = Goal::Minimum(1.0);
         let rows = match self.kind {
             Kind::Itself { spinners } => {
                 let ours = outcomes("ours");
@@ -36,8 +37,8 @@ impl Experiment {
                 let name = |what: &str| format!("{}_{what}", self.name);
                 let reason = "no trials of both sides";
                 vec![
-                    Row::unmeasured(&name("silent"), goal, reason),
-                    Row::unmeasured(&name("found"), goal, reason),
+                    Row::unmeasured(&name("silent"), BETTER, reason),
+                    Row::unmeasured(&name("found"), BETTER, reason),
                 ]
             }),
         };
@@ -129,7 +130,7 @@ impl Experiment {
             };
             Row::new(
                 &format!("{}_{what}", self.name),
-                Goal::Minimum(1.0),
+                BETTER,
                 Measured {
                     ours: ours_share,
                     peer: theirs_share,

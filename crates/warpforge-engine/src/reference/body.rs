@@ -71,16 +71,19 @@ impl<'a> RegionBody<'a> {
                 Way::Interpreted(Box::new(Interpreted { context, liveness, frame: own, state }))
             }
         };
-        let plain = region.arguments.iter().all(|id| {
-            frame.function.ty(*id).tensor().is_some_and(|ty| ty.dtype().is_some())
-        });
+        let plain = region
+            .arguments
+            .iter()
+            .all(|id| frame.function.ty(*id).tensor().is_some_and(|ty| ty.dtype().is_some()));
         Self { region, plain, way }
     }
 
     /// The only op of a region, if it has just one and returns just its result.
     fn only_op(&self) -> Option<&'a Op> {
         match self.region.ops.as_slice() {
-            [op, last] if self.plain && last.operands == op.results && op.results.len() == 1 => Some(op),
+            [op, last] if self.plain && last.operands == op.results && op.results.len() == 1 => {
+                Some(op)
+            }
             _ => None,
         }
     }

@@ -32,9 +32,10 @@ pub(super) fn execute(
         OpKind::Tuple => Ok(vec![Value::Tuple(operands)]),
         OpKind::GetTupleElement { index } => tuple_element(operands, *index),
         OpKind::AfterAll | OpKind::CreateToken => Ok(vec![Value::Token]),
-        OpKind::Infeed { .. } | OpKind::Outfeed { .. } | OpKind::Send { .. } | OpKind::Recv { .. } => {
-            Err(EngineError::Unsupported(op.kind.name().to_owned()))
-        }
+        OpKind::Infeed { .. }
+        | OpKind::Outfeed { .. }
+        | OpKind::Send { .. }
+        | OpKind::Recv { .. } => Err(EngineError::Unsupported(op.kind.name().to_owned())),
         _ => return Err(operands),
     })
 }

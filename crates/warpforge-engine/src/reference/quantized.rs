@@ -79,6 +79,9 @@ pub(super) fn quantize(
     let (low, high) = range(quantized);
     let rounded = |value: f64| round_to(value, quantized.expressed);
     let (least, most) = (rounded(low as f64), rounded(high as f64));
+    if values.len() != shape.elements() {
+        return Err(wrong(format!("{} numbers do not fill {shape}", values.len())));
+    }
     if low > high || least.is_nan() || most.is_nan() {
         return Err(wrong(format!("{quantized} holds no number")));
     }

@@ -116,7 +116,7 @@ pub(super) fn judge(pair: &Pair<'_>, options: &CompareOptions, all: &[Difference
             reasons.push(format!("the measured noise of this metric is {:.1}%", measured * 100.0));
         }
         None if verdict == Verdict::Inconclusive && options.noise.is_empty() => reasons.push(
-            "the noise between runs was not measured here (--null), so much is taken for it".into(),
+            "the noise between runs is not known (--history), so much is taken for it".into(),
         ),
         None => {}
     }

@@ -1,12 +1,11 @@
-//! Measured noise floors: what separate runs of unchanged code differed by on a machine, by metric. Read from the file a
-//! null measurement (A against A) leaves.
+//! Noise floors between runs: how far apart unchanged runs of a machine come out, by metric, as its history shows.
+//!
+//! What a null measurement (A against A, interleaved) says is not used here: it leaves out what differs between
+//! separate runs, which is most of the noise a comparison of records has to survive.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-/// Most metrics a file may name: far above any registry, far below what would hurt.
-const MAX_METRICS: usize = 1_000_000;
+use crate::trends::Trends;
 
 /// The noise floor of each metric, as a relative difference.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,13 +14,30 @@ pub struct NoiseFloors {
 }
 
 impl NoiseFloors {
-    /// Floors from pairs of metric identifier and relative difference; impossible values are left out.
+    /// Floors from pairs of metric identifier and relative difference; impossible values are left out, and of several
+    /// for one metric the largest holds.
     pub fn new(floors: impl IntoIterator<Item = (String, f64)>) -> Self {
-        let usable = |(_, floor): &(String, f64)| floor.is_finite() && *floor >= 0.0;
-        Self { by_metric: floors.into_iter().filter(usable).collect() }
+        let mut by_metric = BTreeMap::new();
+        for (metric, floor) in floors {
+            if floor.is_finite() && floor >= 0.0 {
+                let known = by_metric.entry(metric).or_insert(floor);
+                *known = floor.max(*known);
+            }
+        }
+        Self { by_metric }
     }
 
-    /// The floor of a metric, where one was measured.
+    /// The floors that series show since they last changed.
+    pub fn from_trends(trends: &Trends) -> Self {
+        Self::new(
+            trends
+                .series
+                .iter()
+                .filter_map(|trend| Some((trend.key.metric.clone(), trend.noise_between_runs()?))),
+        )
+    }
+
+    /// The floor of a metric, where one is known.
     pub fn of(&self, metric: &str) -> Option<f64> {
         self.by_metric.get(metric).copied()
     }
@@ -35,64 +51,16 @@ impl NoiseFloors {
     pub fn is_empty(&self) -> bool {
         self.by_metric.is_empty()
     }
-
-    /// Reads a null file: an object whose `metrics` is a list of objects with `metric` (or `id`) and `noise_floor`, or an
-    /// object from metric identifiers to numbers.
-    pub fn parse(text: &[u8]) -> Result<Self, String> {
-        let value: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        let Value::Object(object) = &value else {
-            return Err("expected an object of noise floors".to_owned());
-        };
-        let floors: Vec<(String, f64)> = match object.get("metrics") {
-            Some(Value::Array(metrics)) => metrics.iter().filter_map(entry).collect(),
-            _ => object
-                .iter()
-                .filter_map(|(id, floor)| Some((id.clone(), floor.as_f64()?)))
-                .collect(),
-        };
-        if floors.len() > MAX_METRICS {
-            return Err(format!("more than {MAX_METRICS} metrics"));
-        }
-        let floors = Self::new(floors);
-        if floors.is_empty() {
-            return Err("no metric in it has a noise floor".to_owned());
-        }
-        Ok(floors)
-    }
-}
-
-fn entry(value: &Value) -> Option<(String, f64)> {
-    let id = value.get("metric").or_else(|| value.get("id"))?.as_str()?;
-    Some((id.to_owned(), value.get("noise_floor")?.as_f64()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    proptest::proptest! {
-        #[test]
-        fn no_file_panics(
-            bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
-            floor in proptest::prelude::any::<f64>(),
-        ) {
-            let _ = NoiseFloors::parse(&bytes);
-            let text = format!(r#"{{"metrics": [{{"metric": "m", "noise_floor": {floor:e}}}]}}"#);
-            if let Ok(floors) = NoiseFloors::parse(text.as_bytes()) {
-                let floor = floors.of("m");
-                proptest::prop_assert!(floor.is_some_and(|floor| floor >= 0.0 && floor.is_finite()));
-            }
-        }
-    }
-
     #[test]
-    fn both_forms_are_read_and_nonsense_is_refused() {
-        let listed = br#"{"metrics": [{"metric": "a/b/c", "noise_floor": 0.08}, {"id": "x"}, 3]}"#;
-        assert_eq!(NoiseFloors::parse(listed).unwrap().of("a/b/c"), Some(0.08));
-        let plain = NoiseFloors::parse(br#"{"a/b/c": 0.02, "d": "text", "e": -1}"#).unwrap();
-        assert_eq!((plain.of("a/b/c"), plain.of("e"), plain.len()), (Some(0.02), None, 1));
-        for bad in [&b"[]"[..], b"{}", b"nonsense", br#"{"metrics": []}"#] {
-            assert!(NoiseFloors::parse(bad).is_err());
-        }
+    fn impossible_floors_are_left_out_and_the_largest_of_several_holds() {
+        let floors = [("a", 0.02), ("a", 0.05), ("a", 0.01), ("b", f64::NAN), ("c", -1.0)];
+        let floors = NoiseFloors::new(floors.map(|(id, floor)| (id.to_owned(), floor)));
+        assert_eq!((floors.of("a"), floors.of("b"), floors.len()), (Some(0.05), None, 1));
     }
 }

@@ -6,6 +6,8 @@ use warpt_bench::record::{BenchmarkMetric, BenchmarkRunResult, BenchmarkSuiteRun
 use warpt_bench::{Outcome, record::metric_id};
 use warpt_stats::{mad, median};
 
+use crate::trends::{Trend, Trends};
+
 /// Standard errors from an estimate to the end of its 95% interval.
 const INTERVAL: f64 = 1.96;
 
@@ -41,6 +43,17 @@ impl NoiseFloor for NoNoiseFloor {
 impl NoiseFloor for BTreeMap<String, MetricNoise> {
     fn noise(&self, metric: &str) -> Option<MetricNoise> {
         self.get(metric).copied()
+    }
+}
+
+impl NoiseFloor for crate::null::NullFile {
+    fn noise(&self, metric: &str) -> Option<MetricNoise> {
+        self.metrics.get(metric).map(|known| MetricNoise {
+            noise_floor_relative: known.noise_floor_relative,
+            mde_relative: known.mde_relative,
+            flagged: known.flagged,
+            repeats: known.repeats,
+        })
     }
 }
 
@@ -86,6 +99,21 @@ impl Baseline {
                     runs: 1,
                 };
                 baseline.metrics.insert(identifier(result, metric), measured);
+            }
+        }
+        baseline
+    }
+
+    /// The series behind a candidate, each since it last changed.
+    #[must_use]
+    pub fn from_trends(name: impl Into<String>, trends: &Trends) -> Self {
+        let values = |trend: &Trend| trend.level().iter().map(|point| point.value).collect();
+        let series: BTreeMap<String, Vec<f64>> =
+            trends.series.iter().map(|trend| (trend.key.metric.clone(), values(trend))).collect();
+        let mut baseline = Self::from_series(name, &series);
+        for trend in &trends.series {
+            if let Some(metric) = baseline.metrics.get_mut(&trend.key.metric) {
+                metric.unit = Some(trend.key.unit.clone());
             }
         }
         baseline

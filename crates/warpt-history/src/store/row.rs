@@ -182,7 +182,8 @@ fn run_id(record: &BenchmarkSuiteRun) -> String {
     }
 }
 
-fn machine_name(machine: &Machine) -> String {
+/// The name history knows a machine by.
+pub fn machine_name(machine: &Machine) -> String {
     let host = machine.host.as_ref();
     let id = host.and_then(|host| host.machine_id.clone()).filter(|id| !id.is_empty());
     id.unwrap_or_else(|| machine.fingerprint())

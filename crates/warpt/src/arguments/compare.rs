@@ -18,9 +18,13 @@ pub struct CompareArguments {
     /// Take differences between separate runs up to this share for noise
     #[arg(long, value_name = "SHARE", default_value_t = warpt_history::compare::DEFAULT_FLOOR)]
     pub floor: f64,
-    /// Read measured noise floors by metric from this file; each replaces --floor for its metric
-    #[arg(long, value_name = "PATH")]
-    pub null: Option<PathBuf>,
+    /// Take how far apart runs of B's machine came out in the history for the noise of each metric, where there are
+    /// eight or more; each replaces --floor for its metric
+    #[arg(long)]
+    pub history: bool,
+    /// The history's store
+    #[arg(long, value_name = "DIRECTORY", requires = "history")]
+    pub store: Option<PathBuf>,
     /// Also compare metrics whose result was not checked
     #[arg(long)]
     pub unverified: bool,

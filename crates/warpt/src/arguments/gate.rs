@@ -19,6 +19,18 @@ pub struct GateArguments {
     /// The record from before the change
     #[arg(long, value_name = "RECORD")]
     pub baseline: Option<PathBuf>,
+    /// Take the machine's runs in the history for the time before the change, each metric since it last changed
+    #[arg(long, conflicts_with = "baseline")]
+    pub history: bool,
+    /// The history's store
+    #[arg(long, value_name = "DIRECTORY", requires = "history")]
+    pub store: Option<PathBuf>,
+    /// How many days of history count
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=3660))]
+    pub days: u16,
+    /// What `warpt benchmark null` measured [default: the file it keeps for this machine]
+    #[arg(long, value_name = "PATH")]
+    pub null: Option<PathBuf>,
     /// The record from after the change; without it the baseline's benchmarks are run now
     #[arg(long, value_name = "RECORD")]
     pub candidate: Option<PathBuf>,

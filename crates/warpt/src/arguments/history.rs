@@ -25,6 +25,8 @@ pub enum HistoryCommand {
     Show(ShowArguments),
     /// Ask for series, machines, the fleet, or a day against those before it
     Query(QueryArguments),
+    /// Find where metrics changed: steps and drifts, with false alarms held down over all of them
+    Points(PointsArguments),
     /// Remove what is old; says what would go unless told --yes
     Prune(PruneArguments),
     /// Take in record files and folders of them
@@ -197,6 +199,23 @@ pub struct RecentArguments {
     /// Only those worse than on every day before
     #[arg(long)]
     pub worst: bool,
+    /// The form
+    #[command(flatten)]
+    pub form: Form,
+}
+
+/// Options of `warpt history points`.
+#[derive(Debug, Args)]
+pub struct PointsArguments {
+    /// The metric's identifier; ending in * every metric that begins so [default: all]
+    #[arg(long)]
+    pub metric: Option<String>,
+    /// Which runs
+    #[command(flatten)]
+    pub which: Which,
+    /// Only changes for the worse
+    #[arg(long)]
+    pub worse: bool,
     /// The form
     #[command(flatten)]
     pub form: Form,

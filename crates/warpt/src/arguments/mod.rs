@@ -2,11 +2,11 @@
 
 mod ab;
 pub mod compare;
+pub mod export_model;
 pub mod gate;
 pub mod history;
 mod null;
 pub mod report;
-pub mod export_model;
 pub mod run;
 
 use std::path::PathBuf;

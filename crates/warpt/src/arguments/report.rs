@@ -21,6 +21,12 @@ pub struct ReportArguments {
     /// Compare the last record with this one and show what changed
     #[arg(long, value_name = "RECORD")]
     pub baseline: Option<PathBuf>,
+    /// Draw the history of the last record's metrics on its machine, with the points where they changed
+    #[arg(long)]
+    pub history: bool,
+    /// The history's store
+    #[arg(long, value_name = "DIRECTORY", requires = "history")]
+    pub store: Option<PathBuf>,
     /// The heading
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,

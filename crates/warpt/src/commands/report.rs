@@ -8,11 +8,14 @@ use warpt_bench::record::{
     SampleData, default_file_name, read_record, read_samples, write_atomically,
 };
 use warpt_history::compare::{CompareOptions, compare};
+use warpt_history::trends::{Itself, Trends};
 use warpt_report::formats::Format;
 use warpt_report::number::bytes;
 use warpt_report::report::{NamedRun, Report};
 
 use crate::arguments::report::ReportArguments;
+use crate::commands::history;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -20,7 +23,11 @@ use crate::output::Output;
 const MAX_SAMPLES: usize = 10_000;
 
 /// Writes the report.
-pub fn run(arguments: &ReportArguments, output: &mut Output) -> Result<Exit> {
+pub fn run(
+    arguments: &ReportArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
     let format = Format::named(&arguments.format)
         .with_context(|| format!("unknown format {:?}", arguments.format))?;
     let mut runs = Vec::new();
@@ -37,6 +44,15 @@ pub fn run(arguments: &ReportArguments, output: &mut Output) -> Result<Exit> {
             compare((&baseline.name, &baseline.run), (&last.name, &last.run), &options)
                 .map_err(|error| anyhow!(error))?;
         report.comparison = Some(comparison);
+    }
+    if let (true, Some(last)) = (arguments.history, report.runs.last()) {
+        let store = history::open(arguments.store.as_deref(), &Config::load(config)?)?;
+        let trends = Trends::behind(&store, &last.run, None, Itself::Included)?;
+        let shown = Report::histories(&last.run, &trends);
+        if shown.is_empty() {
+            output.note("history: no earlier run of these benchmarks on this machine");
+        }
+        report.history = shown;
     }
     let text = (format.render)(&report);
     let text = text.trim_end_matches('\n');

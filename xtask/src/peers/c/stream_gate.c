@@ -2,13 +2,13 @@
  *
  * hpcc 1.5 has no way to choose tests: RandomAccess, PTRANS and DGEMM come before STREAM and take minutes on arrays
  * beyond the cache. Preloaded, this library denies every large allocation that is not one of STREAM's three
- * arrays, so the other tests skip themselves, and holds STREAM after each triad until the parent asks for another
- * pass. STREAM's own compiled loops and its own MPI barriers do the work; only the waiting between passes is ours.
+ * arrays, so the other tests skip themselves, and holds STREAM before each pass until the parent asks for it, ahead
+ * of the pass's first barrier and so outside of everything that STREAM times itself. STREAM's own compiled loops and its own MPI barriers do the work; only the waiting between passes is ours.
  *
  * Environment: WARPT_STREAM_BYTES, the size of one array of one rank; WARPT_STREAM_GATE, a file that the ranks
  * share. Protocol on rank 0: `ready` once the first pass (which STREAM discards too) is over, then for each `sample`
- * the nanoseconds per GB of the triad over all ranks; nine passes, then the end of the input lets STREAM
- * validate its arrays, and the process ends. */
+ * the nanoseconds per GB of the triad over all ranks; after nine passes STREAM validates its arrays and the process
+ * ends. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -65,25 +65,25 @@ void *malloc(size_t bytes) {
 static void wait_for_request(int pass) {
     if (rank == 0) {
         char line[64];
-        /* After the last pass the end of the input lets STREAM validate; before, it ends the process. */
-        if (!fgets(line, sizeof line, stdin) && pass < PASSES - 1) _exit(0);
+        if (!fgets(line, sizeof line, stdin)) _exit(0);
         if (gate) {
             atomic_fetch_add(gate, 1);
             syscall(SYS_futex, gate, FUTEX_WAKE, 1 << 20, NULL, NULL, 0);
         }
         return;
     }
-    /* The generation counts releases, of which the first comes after pass 0. */
-    for (uint32_t seen; gate && (seen = atomic_load(gate)) <= (uint32_t)pass;)
+    /* The generation counts releases, of which the first is that of pass 1. */
+    for (uint32_t seen; gate && (seen = atomic_load(gate)) < (uint32_t)pass;)
         syscall(SYS_futex, gate, FUTEX_WAIT, seen, NULL, NULL, 0);
 }
 
 int MPI_Barrier(void *communicator) {
     if (!real_barrier) *(void **)&real_barrier = dlsym(RTLD_NEXT, "MPI_Barrier");
     if (arrays != 3 || barriers >= PASSES * BARRIERS_PER_PASS) return real_barrier(communicator);
-    int result = real_barrier(communicator);
     int pass = barriers / BARRIERS_PER_PASS, step = barriers % BARRIERS_PER_PASS;
     barriers++;
+    if (step == 0 && pass > 0) wait_for_request(pass);
+    int result = real_barrier(communicator);
     if (step == BARRIERS_PER_PASS - 2) clock_gettime(CLOCK_MONOTONIC, &triad_start);
     if (step == BARRIERS_PER_PASS - 1) {
         struct timespec end;
@@ -95,7 +95,6 @@ int MPI_Barrier(void *communicator) {
             else printf("%.3f\n", ns / gigabytes);
             fflush(stdout);
         }
-        wait_for_request(pass);
     }
     return result;
 }

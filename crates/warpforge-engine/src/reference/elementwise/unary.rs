@@ -102,7 +102,8 @@ fn real(op: Unary) -> Option<fn(f64) -> f64> {
         Unary::Tan | Unary::ChloTan => libm::tan,
         Unary::Tanh => libm::tanh,
         Unary::ChloAcos => libm::acos,
-        Unary::ChloAcosh => libm::acosh,
+        // libm gives numbers for what has no real answer.
+        Unary::ChloAcosh => |x| if x < 1.0 { f64::NAN } else { libm::acosh(x) },
         Unary::ChloAsin => libm::asin,
         Unary::ChloAsinh => libm::asinh,
         Unary::ChloAtan => libm::atan,
@@ -244,6 +245,7 @@ mod tests {
     fn known_values_and_signs_of_zero() {
         assert_eq!(one(Unary::Cbrt, DType::F32, -27.0), -3.0);
         assert_eq!(one(Unary::Rsqrt, DType::F32, 16.0), 0.25);
+        assert!(one(Unary::ChloAcosh, DType::F32, -3.0).is_nan());
         assert_eq!(one(Unary::Rsqrt, DType::F32, -0.0), f64::NEG_INFINITY);
         assert_eq!(one(Unary::RoundNearestEven, DType::F32, 2.5), 2.0);
         assert_eq!(one(Unary::RoundNearestAwayFromZero, DType::F32, 2.5), 3.0);

@@ -1,4 +1,4 @@
-//! Convolutions.
+//! Convolutions against their definition, with every kind of number.
 
 use warpforge_hlo::ir::{Convolution, ConvolutionDimensions};
 use warpforge_tensor::{DType, Tensor};

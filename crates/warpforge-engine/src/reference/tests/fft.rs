@@ -1,4 +1,4 @@
-//! Fourier transforms.
+//! Fourier transforms against their definition, for lengths of every kind.
 
 use std::f64::consts::TAU;
 

@@ -1,4 +1,4 @@
-//! Gathers and scatters.
+//! Gathers and scatters against the formulas of the specification.
 
 use warpforge_hlo::ir::{Binary, Gather, Scatter};
 use warpforge_tensor::{DType, Tensor};

@@ -5,6 +5,7 @@ mod collective;
 mod convolution;
 mod fft;
 mod golden;
+mod hostile;
 mod indexing;
 mod linear_algebra;
 mod normalization;

@@ -1,4 +1,4 @@
-//! Products.
+//! Products against their definition, in every layout, and what is rounded when.
 
 use warpforge_hlo::ir::DotGeneral;
 use warpforge_hlo::{Attribute, Attributes};

@@ -1,4 +1,4 @@
-//! Random numbers.
+//! Random numbers against those of XLA, and their distributions.
 
 use warpforge_hlo::ir::{Distribution, RandomAlgorithm};
 use warpforge_tensor::{DType, Elements, Shape, Tensor};

@@ -1,4 +1,4 @@
-//! Sorting.
+//! Sorting: order, stability, and comparisons that are no order.
 
 use warpforge_hlo::ir::Direction;
 use warpforge_tensor::DType;

@@ -3,22 +3,35 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
+use warpt_bench::BenchmarkSuiteRun;
 use warpt_bench::record::{read_record, to_json};
 use warpt_history::compare::{CompareOptions, NoiseFloors, compare};
+use warpt_history::trends::{Itself, Trends};
 use warpt_stats::paired::Verdict;
 
 use crate::arguments::compare::CompareArguments;
+use crate::commands::history;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::export;
 use crate::output::Output;
 
 /// Compares.
-pub(super) fn run(arguments: &CompareArguments, output: &mut Output) -> Result<Exit> {
+pub(super) fn run(
+    arguments: &CompareArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
     let (a, b) = (read_record(&arguments.a)?, read_record(&arguments.b)?);
+    let noise = if arguments.history {
+        floors(arguments, config, &b, output)?
+    } else {
+        NoiseFloors::default()
+    };
     let options = CompareOptions {
         floor: arguments.floor,
-        noise: arguments.null.as_deref().map(noise).transpose()?.unwrap_or_default(),
+        noise,
         allow_unverified: arguments.unverified,
         score: arguments.score.clone(),
         score_allow_missing: arguments.score_allow_missing,
@@ -43,7 +56,16 @@ pub(super) fn run(arguments: &CompareArguments, output: &mut Output) -> Result<E
     })
 }
 
-fn noise(path: &Path) -> Result<NoiseFloors> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    NoiseFloors::parse(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+/// How far apart the runs before came out on the machine of a record.
+fn floors(
+    arguments: &CompareArguments,
+    config: Option<&Path>,
+    record: &BenchmarkSuiteRun,
+    output: &mut Output,
+) -> Result<NoiseFloors> {
+    let store = history::open(arguments.store.as_deref(), &Config::load(config)?)?;
+    let floors = NoiseFloors::from_trends(&Trends::behind(&store, record, None, Itself::LeftOut)?);
+    let known = floors.len();
+    output.note(&format!("history: the noise between runs is known of {known} metrics"));
+    Ok(floors)
 }

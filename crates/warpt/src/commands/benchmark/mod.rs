@@ -25,7 +25,7 @@ pub fn run(
         BenchmarkCommand::Describe(describe) => catalogue::describe(&describe, output),
         BenchmarkCommand::Run(run) => run::run(&run, config, output),
         BenchmarkCommand::Null(null) => null::run(&null, output),
-        BenchmarkCommand::Compare(arguments) => compare::run(&arguments, output),
+        BenchmarkCommand::Compare(arguments) => compare::run(&arguments, config, output),
         BenchmarkCommand::ServeNet(serve) => serve::network(&serve, output),
         BenchmarkCommand::ServeSamples(serve) => serve::samples(&serve, output),
         BenchmarkCommand::RunChild => serve::child(),

@@ -1,5 +1,6 @@
 //! `warpt gate`: read the rules and the records, judge, measure again what is suspicious, judge for good.
 
+mod before;
 mod remeasure;
 
 use std::path::Path;
@@ -8,10 +9,9 @@ use anyhow::{Context, Result, bail};
 use jiff::Zoned;
 use warpt_bench::record::{read_record, to_json};
 use warpt_bench::{BenchmarkSuiteRun, Cancel, Outcome as Ran};
-use warpt_history::gate::{
-    Baseline, Gate, GateReport, NoNoiseFloor, Outcome, Remeasured, Rules, starter,
-};
+use warpt_history::gate::{Gate, GateReport, Outcome, Remeasured, Rules, starter};
 
+use self::before::Before;
 use self::remeasure::Remeasure;
 use crate::arguments::gate::{GateArguments, GateCommand};
 use crate::exit::Exit;
@@ -20,16 +20,13 @@ use crate::interrupt;
 use crate::output::Output;
 
 /// Judges, or writes rules to start from.
-pub fn run(arguments: &GateArguments, output: &mut Output) -> Result<Exit> {
+pub fn run(arguments: &GateArguments, config: Option<&Path>, output: &mut Output) -> Result<Exit> {
     if let Some(GateCommand::Init { record, rules }) = &arguments.command {
         return init(record, rules, output);
     }
     let rules = Rules::read(&arguments.rules)?;
-    let Some(path) = &arguments.baseline else {
-        bail!("name the record from before the change with --baseline");
-    };
-    let before = read_record(path)?;
-    let baseline = Baseline::from_record(path.display().to_string(), &before);
+    let Before { like: before, baseline } = before::find(arguments, config)?;
+    let noise = before::noise(arguments.null.as_deref(), output)?;
     let cancel = interrupt::install()?;
     let remeasure = Remeasure::new(arguments, &rules, &before, &cancel)?;
     let (name, candidate) = match &arguments.candidate {
@@ -43,7 +40,7 @@ pub fn run(arguments: &GateArguments, output: &mut Output) -> Result<Exit> {
         }
     };
     let today = Zoned::now().date();
-    let mut gate = Gate::open(&rules, &baseline, (&name, &candidate), &NoNoiseFloor, today);
+    let mut gate = Gate::open(&rules, &baseline, (&name, &candidate), noise.as_ref(), today);
     if !arguments.no_remeasure && !again(&mut gate, &remeasure, &cancel, output) {
         return Ok(Exit::Interrupted);
     }

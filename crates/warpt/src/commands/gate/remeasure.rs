@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use warpt_bench::paired::{Launch, LineLimits, LineProcess, PairedConfig, compare};
+use warpt_bench::paired::{Launch, LineLimits, LineProcess, PairedConfig, compare, first_reading};
 use warpt_bench::record::{metric_id, read_record};
 use warpt_bench::runner::{Runner, Silent, production_clock};
 use warpt_bench::{BenchmarkSuiteRun, Cancel, Outcome, ParamValue, RunRequest};
@@ -124,9 +124,10 @@ impl<'a> Remeasure<'a> {
         let mut a = side("the baseline's program", baseline);
         let mut b = side("the candidate's program", &self.candidate);
         let clock = production_clock();
-        let config = PairedConfig::short();
-        let compared =
-            compare(&mut a, &mut b, &config, self.budget, &clock, self.cancel, &mut |_| ())?;
+        let reading = first_reading(&mut a, &mut b, self.budget, &clock, self.cancel)?;
+        let config = reading.plan(self.budget, &PairedConfig::short());
+        let left = self.budget.saturating_sub(Duration::from_nanos(reading.spent_ns as u64));
+        let compared = compare(&mut a, &mut b, &config, left, &clock, self.cancel, &mut |_| ())?;
         b.verify().context("the candidate's result")?;
         Ok(Remeasured::Paired(Box::new(compared.comparison)))
     }

@@ -1,5 +1,6 @@
 //! `warpt history`: what was measured before, on this machine and others.
 
+mod points;
 mod query;
 mod upkeep;
 mod when;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use warpt_bench::record::to_json;
+use warpt_history::store::row::RunSummary;
 use warpt_history::store::{Selection, Store, csv_field};
 use warpt_report::table::TextTable;
 
@@ -30,6 +32,7 @@ pub fn run(
         HistoryCommand::List(arguments) => list(&store, arguments, output),
         HistoryCommand::Show(arguments) => show(&store, arguments, output),
         HistoryCommand::Query(arguments) => query::run(&store, &arguments.question, output),
+        HistoryCommand::Points(arguments) => points::run(&store, arguments, output),
         HistoryCommand::Prune(arguments) => upkeep::prune(&store, arguments, output),
         HistoryCommand::Import(arguments) => upkeep::import(&store, arguments, output),
         HistoryCommand::Export(arguments) => upkeep::export(&store, arguments, output),
@@ -107,24 +110,51 @@ fn list(store: &Store, arguments: &ListRunsArguments, output: &mut Output) -> Re
     let earlier = runs.len().saturating_sub(arguments.limit);
     runs.drain(..earlier);
     let json = to_json(&runs);
-    let rows = runs.iter().map(|run| {
-        vec![
-            when::shown(warpt_history::store::row::timestamp(run.time_us)),
-            if arguments.form.csv { run.run.clone() } else { run.run.chars().take(12).collect() },
-            run.machine.clone(),
-            run.suite.clone(),
-            run.rows.to_string(),
-            format!("{}/{}/{}", run.passed, run.failed, run.skipped),
-            run.state.clone(),
-        ]
-    });
-    let answer = Answer {
-        header: &["time", "run", "machine", "suite", "rows", "pass/fail/skip", "state"],
-        right: &[4],
-        rows: rows.collect(),
-        json,
+    let one_machine = runs
+        .first()
+        .map(|run| run.machine.as_str())
+        .filter(|machine| runs.iter().all(|run| run.machine == *machine));
+    let time = |run: &RunSummary| when::shown(warpt_history::store::row::timestamp(run.time_us));
+    let counts = |run: &RunSummary| format!("{}/{}/{}", run.passed, run.failed, run.skipped);
+    let answer = if arguments.form.csv {
+        let rows = runs.iter().map(|run| {
+            vec![
+                time(run),
+                run.run.clone(),
+                run.machine.clone(),
+                run.suite.clone(),
+                run.rows.to_string(),
+                counts(run),
+                run.state.clone(),
+            ]
+        });
+        let header = &["time", "run", "machine", "suite", "rows", "pass/fail/skip", "state"];
+        Answer { header, right: &[4], rows: rows.collect(), json }
+    } else {
+        // To a person: what is alike in all rows is said once below, and identifiers are cut to what tells them apart.
+        let rows = runs.iter().map(|run| {
+            let mut cells = vec![
+                time(run).chars().take("2026-01-31 12:00".len()).collect(),
+                run.run.chars().take(12).collect(),
+                run.suite.clone(),
+                counts(run),
+                run.state.clone(),
+            ];
+            if one_machine.is_none() {
+                cells.push(run.machine.chars().take(16).collect());
+            }
+            cells
+        });
+        let header: &[&str] = match one_machine {
+            Some(_) => &["time", "run", "suite", "ok/bad/skip", "state"],
+            None => &["time", "run", "suite", "ok/bad/skip", "state", "machine"],
+        };
+        Answer { header, right: &[], rows: rows.collect(), json }
     };
     let exit = answer.print(&arguments.form, "no runs", output)?;
+    if let Some(machine) = one_machine.filter(|_| !arguments.form.csv && !arguments.form.json) {
+        output.note(&format!("all on {}", warpt_report::text::clean(machine)));
+    }
     if earlier > 0 {
         output.note(&format!("{earlier} earlier runs are not shown (--limit)"));
     }

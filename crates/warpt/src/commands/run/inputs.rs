@@ -10,11 +10,7 @@ use warpforge_hlo::types::Type;
 use warpforge_tensor::safetensors::File;
 
 /// A value for each argument.
-pub(super) fn gather(
-    entry: &Function,
-    files: &[PathBuf],
-    seed: Option<u64>,
-) -> Result<Vec<Value>> {
+pub(super) fn gather(entry: &Function, files: &[PathBuf], seed: Option<u64>) -> Result<Vec<Value>> {
     let files = files.iter().map(File::open).collect::<Result<Vec<_>, _>>()?;
     let ports = interface::arguments(entry);
     let mut missing: Vec<&Port> = Vec::new();
@@ -37,21 +33,21 @@ pub(super) fn gather(
 
 /// The value of an argument in the last file that has it.
 fn found(entry: &Function, index: usize, port: &Port, files: &[File]) -> Result<Option<Value>> {
-    let in_text = entry.arguments.get(index).map(|argument| {
-        entry.values[argument.value.index()].name.to_string()
-    });
+    let in_text = entry
+        .arguments
+        .get(index)
+        .map(|argument| entry.values[argument.value.index()].name.to_string());
     let names = [Some(port.name.clone()), in_text, Some(port.place.clone())];
     for file in files.iter().rev() {
         let Some(info) = names.iter().flatten().find_map(|name| file.info(name)) else { continue };
         let Type::Tensor(ty) = &port.ty else {
             bail!("{}: {:?} must be a {}", file.path().display(), info.name, port.ty);
         };
-        let same_shape = ty.rank() == info.shape.rank()
-            && ty
-                .dimensions
-                .iter()
-                .zip(info.shape.sizes())
-                .all(|(stated, size)| stated.size().is_none_or(|stated| stated == *size as u64));
+        let same_shape =
+            ty.rank() == info.shape.rank()
+                && ty.dimensions.iter().zip(info.shape.sizes()).all(|(stated, size)| {
+                    stated.size().is_none_or(|stated| stated == *size as u64)
+                });
         if !same_shape || info.dtype != ty.storage() {
             bail!(
                 "{}: {:?} is {} of shape [{}], but input {index} of @{} must be a {ty}",
@@ -69,8 +65,7 @@ fn found(entry: &Function, index: usize, port: &Port, files: &[File]) -> Result<
 
 fn absent(missing: &[&Port], files: &[File]) -> anyhow::Error {
     const SHOWN: usize = 8;
-    let list: Vec<String> =
-        missing.iter().take(SHOWN).map(|port| described(port)).collect();
+    let list: Vec<String> = missing.iter().take(SHOWN).map(|port| described(port)).collect();
     let more = match missing.len().saturating_sub(SHOWN) {
         0 => String::new(),
         count => format!("\n  and {count} more"),
@@ -80,7 +75,11 @@ fn absent(missing: &[&Port], files: &[File]) -> anyhow::Error {
         "give them with --inputs FILE.safetensors, or make them up with --random-inputs SEED"
             .to_owned()
     } else {
-        format!("the files hold {}{}", held.join(", "), if held.len() == SHOWN { ", ..." } else { "" })
+        format!(
+            "the files hold {}{}",
+            held.join(", "),
+            if held.len() == SHOWN { ", ..." } else { "" }
+        )
     };
     let plural = if missing.len() == 1 { "input is" } else { "inputs are" };
     anyhow!("{} {plural} missing:\n  {}{more}\n{held}", missing.len(), list.join("\n  "))

@@ -28,7 +28,11 @@ use crate::output::Output;
 pub fn run(arguments: &RunArguments, output: &mut Output) -> Result<Exit> {
     if !Tier::PRESENT.contains(&arguments.tier) {
         let present: Vec<&str> = Tier::PRESENT.iter().map(|tier| tier.name()).collect();
-        bail!("the {} tier is not there yet; there is: {}", arguments.tier.name(), present.join(", "));
+        bail!(
+            "the {} tier is not there yet; there is: {}",
+            arguments.tier.name(),
+            present.join(", ")
+        );
     }
     let source = Source::read(&arguments.file)?;
     for note in &source.program.notes {

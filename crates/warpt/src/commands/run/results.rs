@@ -59,8 +59,7 @@ impl Ran<'_> {
             if tensor.shape().elements() > SHOWN {
                 first.push_str(" ...");
             }
-            for (count, what) in
-                [(summary.nan_count, "NaN"), (summary.infinite_count, "infinite")]
+            for (count, what) in [(summary.nan_count, "NaN"), (summary.infinite_count, "infinite")]
             {
                 if count > 0 {
                     first.push_str(&format!(" ({count} {what})"));

@@ -31,7 +31,8 @@ impl Trace {
             bail!("{shown} is not empty: a trace needs a directory of its own");
         }
         let path = directory.join("index.jsonl");
-        let index = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let index =
+            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self { directory: directory.to_owned(), index: BufWriter::new(index) })
     }
 

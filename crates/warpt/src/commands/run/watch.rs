@@ -25,7 +25,12 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(source: &'a Source, trace: Option<Trace>, total: usize, visible: bool) -> Self {
+    pub(super) fn new(
+        source: &'a Source,
+        trace: Option<Trace>,
+        total: usize,
+        visible: bool,
+    ) -> Self {
         Self { source, trace, bar: None, visible, total, executed: 0, started: Instant::now() }
     }
 
@@ -52,7 +57,10 @@ impl<'a> Watch<'a> {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        bar.set_message(format!("{} ops done of {} in the text, last {op}", self.executed, self.total));
+        bar.set_message(format!(
+            "{} ops done of {} in the text, last {op}",
+            self.executed, self.total
+        ));
     }
 }
 
