@@ -67,6 +67,7 @@ def test_edges() -> None:
     assert of("stablehlo.rsqrt", -0.0) == -math.inf
     assert of("chlo.lgamma", -3.0) == math.inf
     assert math.isnan(of("chlo.digamma", -3.0))
+    assert math.isnan(of("chlo.digamma", 0.0))
     assert of("chlo.erf_inv", 1.0) == math.inf
     assert math.isnan(of("chlo.erf_inv", 1.5))
     assert math.isnan(of("stablehlo.cosine", math.nan))
