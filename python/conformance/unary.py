@@ -56,8 +56,7 @@ def _lgamma(x: Number) -> Number:
 
 
 def _digamma(x: Number) -> Number:
-    if x == 0:
-        return -gmpy2.inf() if not gmpy2.is_signed(x) else gmpy2.inf()
+    # Also at zero, where it has a pole with a different sign on each side: the op is defined so.
     return gmpy2.nan() if _is_pole(x) else gmpy2.digamma(x)
 
 

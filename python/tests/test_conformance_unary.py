@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from conformance import unary
+from conformance import exact, unary
 
 mp = mpmath.mp.clone()
 mp.prec = 160
@@ -67,6 +67,7 @@ def test_edges() -> None:
     assert of("stablehlo.rsqrt", -0.0) == -math.inf
     assert of("chlo.lgamma", -3.0) == math.inf
     assert math.isnan(of("chlo.digamma", -3.0))
+    assert math.isnan(of("chlo.digamma", 0.0))
     assert of("chlo.erf_inv", 1.0) == math.inf
     assert math.isnan(of("chlo.erf_inv", 1.5))
     assert math.isnan(of("stablehlo.cosine", math.nan))
@@ -89,3 +90,14 @@ def test_every_function_can_be_evaluated() -> None:
     values = np.array([0.5, -0.0, math.inf, math.nan, -2.0])
     for name in unary.FUNCTIONS:
         assert unary.evaluate(name, values).shape == values.shape
+
+
+def test_the_last_arbiter_takes_programs_of_one_function() -> None:
+    text = "func.func public @main(%arg0: tensor<2x{0}> {{x = 1}}) {{\n %0 = stablehlo.log %arg0 : tensor<2x{0}>\n}}"
+    values = np.array([1.0 + 1e-9, 2.0])
+    np.testing.assert_allclose(exact.evaluate(text.format("f64"), values.tobytes()), np.log(values), rtol=1e-15)
+    plane = np.array([1j, -1.0 + 0j])
+    expected = [0.5j * math.pi, 1j * math.pi]
+    np.testing.assert_allclose(exact.evaluate(text.format("complex<f64>"), plane.tobytes()), expected, rtol=1e-15)
+    with pytest.raises(ValueError, match="not one function"):
+        exact.evaluate(text.format("f64").replace("log", "gather"), values.tobytes())

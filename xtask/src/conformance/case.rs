@@ -30,13 +30,15 @@ pub(super) enum Oracle {
     Wide,
     /// mpmath, for programs of one function.
     Exact,
+    /// XLA again, whose results have the same rows in another order where the keys, its first result, are equal.
+    Reordered,
 }
 
 impl Oracle {
     /// The command of the Python side that asks it.
     pub(super) fn command(self) -> &'static str {
         match self {
-            Self::Xla => "corpus",
+            Self::Xla | Self::Reordered => "corpus",
             Self::Second => "second",
             Self::Wide => "wide",
             Self::Exact => "exact",
@@ -45,7 +47,7 @@ impl Oracle {
 
     fn ending(self) -> &'static str {
         match self {
-            Self::Xla => "safetensors",
+            Self::Xla | Self::Reordered => "safetensors",
             Self::Second => "second.safetensors",
             Self::Wide => "wide.safetensors",
             Self::Exact => "exact.safetensors",

@@ -3,6 +3,7 @@
 //! A case is made when it is first asked for; a folder made by other versions of JAX or of the generator is another one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -64,6 +65,9 @@ impl Corpus {
             missing.len(),
             self.folder.display()
         );
+        // Two runs at once would make the same cases and write the same index.
+        let lock = File::create(self.folder.join("lock")).context("cannot create a lock")?;
+        lock.lock().context("cannot lock the corpus")?;
         run_python("corpus", &self.folder, Some(&missing))?;
         found(names, &self.index()?)
     }

@@ -149,8 +149,30 @@ fn against_other(
         outputs()
     });
     let theirs = theirs.map_err(|error| first_line(&error))?;
+    if arbitration.by == Oracle::Reordered {
+        return reordered(&computed.outputs, &theirs);
+    }
     let allowed = Allowed { ulps: arbitration.ulps, floor: arbitration.floor, norm: false };
     agree(&computed.outputs, &theirs, &vec![allowed; theirs.len()])
+}
+
+/// Whether two lists of one-dimensional results have the same first result, and the same rows in some order.
+fn reordered(ours: &[Tensor], theirs: &[Tensor]) -> Result<(), String> {
+    let rows = |tensors: &[Tensor]| -> Option<Vec<Vec<Vec<u8>>>> {
+        let length = tensors.first()?.shape().elements();
+        if tensors.iter().any(|tensor| tensor.shape().sizes() != [length]) {
+            return None;
+        }
+        let row = |place: usize| tensors.iter().map(move |one| one.element_bytes(place).to_vec());
+        let mut rows: Vec<Vec<Vec<u8>>> = (0..length).map(|place| row(place).collect()).collect();
+        rows.sort_unstable();
+        Some(rows)
+    };
+    match (ours.first() == theirs.first(), rows(ours), rows(theirs)) {
+        (true, Some(ours), Some(theirs)) if ours == theirs => Ok(()),
+        (false, ..) => Err("the keys are not those of XLA".to_owned()),
+        _ => Err("the rows are not those of XLA in another order".to_owned()),
+    }
 }
 
 /// Whether every output lies within what is allowed.
@@ -205,4 +227,32 @@ fn targets(program: &Program) -> BTreeSet<String> {
 
 fn first_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpforge_tensor::{DType, Shape};
+
+    fn tensor(values: &[i64]) -> Tensor {
+        let shape = Shape::new([values.len()]).unwrap();
+        Tensor::from_integers(DType::I32, shape, values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn equal_keys_may_come_in_any_order() {
+        let ours = [tensor(&[1, 1, 2]), tensor(&[5, 6, 7])];
+        assert_eq!(reordered(&ours, &[tensor(&[1, 1, 2]), tensor(&[6, 5, 7])]), Ok(()));
+        assert!(reordered(&ours, &[tensor(&[1, 1, 2]), tensor(&[5, 7, 6])]).is_err());
+        assert!(reordered(&ours, &[tensor(&[1, 2, 1]), tensor(&[5, 7, 6])]).is_err());
+    }
+
+    #[test]
+    fn what_is_beyond_the_tolerance_is_said() {
+        let (ours, theirs) = ([tensor(&[1, 2])], [tensor(&[1, 3])]);
+        assert_eq!(agree(&ours, &ours, &[Allowed::NOTHING]), Ok(()));
+        let said = agree(&ours, &theirs, &[Allowed::NOTHING]).unwrap_err();
+        assert_eq!(said, "result 0 (i32): element 1 is 2, not 3; the type is exact");
+        assert!(agree(&ours, &[], &[]).is_err());
+    }
 }

@@ -124,7 +124,7 @@ fn reference(folder: &Path, op: &str, dtype: DType) -> PathBuf {
 
 fn row(folder: &Path, op: &str, dtype: DType, allowed: f64) -> Row {
     let short = op.split_once('.').map_or(op, |(_, name)| name);
-    let name = format!("{short} {dtype}");
+    let name = format!("{dtype} {short}");
     match worst(folder, op, dtype) {
         Ok(worst) => {
             // The largest ratio that says anything: a result without any error.
