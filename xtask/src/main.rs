@@ -15,6 +15,7 @@ mod hlo;
 mod install;
 mod interrupt;
 mod measurement;
+mod models;
 mod op_status;
 mod peers;
 mod points;
@@ -60,6 +61,8 @@ enum Chore {
     Points(points::Arguments),
     /// How long programs take to be read and verified, and that the time is linear in their size.
     Hlo(hlo::Arguments),
+    /// Export whole models from PyTorch, run them in the correctness tier, and compare.
+    Models(models::Arguments),
     /// Make reports of sample records, have their formats read by other programs, and photograph the page.
     Report(report::Arguments),
     /// Judge the reference interpreter by JAX's own test harnesses.
@@ -95,6 +98,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),
         Chore::Hlo(arguments) => hlo::run(arguments),
+        Chore::Models(arguments) => models::run(arguments),
         Chore::Report(arguments) => report::run(arguments),
         Chore::Conformance(arguments) => conformance::run(arguments),
         Chore::OpStatus(arguments) => op_status::run(arguments),
