@@ -25,6 +25,7 @@ mod repository;
 mod schema;
 mod smoke;
 mod tidy;
+mod tier;
 mod truth;
 
 use std::process::ExitCode;

@@ -1,22 +1,24 @@
 //! `cargo xtask models`: whole models from `nn.Module` to numbers. Each is exported with its weights, its inputs and what
-//! PyTorch computed; the written text then runs in the correctness tier on the written tensors, and every result is
+//! PyTorch computed; the written text then runs in a tier of the engine on the written tensors, and every result is
 //! held against PyTorch's with the presets: outputs as activations, gradients as gradients, the loss as loss.
 //!
 //! Use a release build: `cargo run --release -p xtask -- models`. Exports are kept in the cache and made again with `--fresh`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
-use warpforge_engine::reference::{Interpreter, Value};
+use warpforge_engine::reference::Value;
 use warpforge_hlo::parse_verified;
 use warpforge_tensor::safetensors::File;
 use warpforge_tensor::{Comparison, Tensor, Tolerance};
 
 use crate::measurement::{Goal, Measured, Row, table, write_json};
 use crate::repository::root;
+use crate::tier::Tier;
 use crate::{Verdict, install, python};
 
 /// Options of `cargo xtask models`.
@@ -25,6 +27,9 @@ pub(crate) struct Arguments {
     /// Only models whose name begins so.
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     only: Vec<String>,
+    /// The tier that computes.
+    #[arg(long, value_enum, default_value = "correctness")]
+    tier: Tier,
     /// Export again although it was done before.
     #[arg(long)]
     fresh: bool,
@@ -90,7 +95,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
         let mut files = Files { directory, open: HashMap::new() };
         for program in &manifest.programs {
             eprintln!("{name}: {}", program.name);
-            rows.push(judge(&format!("{name}_{}", program.name), program, &mut files)?);
+            rows.push(judge(
+                &format!("{name}_{}", program.name),
+                program,
+                &mut files,
+                arguments.tier,
+            )?);
         }
     }
     if rows.is_empty() {
@@ -125,7 +135,7 @@ fn export(name: &str, options: &[&str], fresh: bool) -> anyhow::Result<PathBuf> 
 }
 
 /// Runs a program and compares each result that PyTorch has a value for.
-fn judge(name: &str, program: &Program, files: &mut Files) -> anyhow::Result<Row> {
+fn judge(name: &str, program: &Program, files: &mut Files, tier: Tier) -> anyhow::Result<Row> {
     let text = std::fs::read_to_string(files.directory.join(&program.file))?;
     let parsed = parse_verified(&text)?;
     let inputs = program
@@ -138,7 +148,8 @@ fn judge(name: &str, program: &Program, files: &mut Files) -> anyhow::Result<Row
         })
         .collect::<anyhow::Result<Vec<Value>>>()?;
     let start = Instant::now();
-    let values = Interpreter::new(&parsed).run(inputs)?;
+    let entry = parsed.main().context("the program has no main function")?.name.clone();
+    let values = tier.run(&parsed, &entry, inputs, &AtomicBool::new(false))?;
     let seconds = start.elapsed().as_secs_f64();
     let (mut agreed, mut total) = (0, 0);
     let mut worst: Option<(f64, String)> = None;

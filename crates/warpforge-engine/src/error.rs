@@ -27,6 +27,9 @@ pub enum EngineError {
     /// More steps, or calls within calls, than allowed.
     #[error("{0}")]
     Limit(String),
+    /// Threads that cannot be had or placed.
+    #[error("{0}")]
+    Threads(String),
     /// The run was asked to stop.
     #[error("stopped before it was finished")]
     Cancelled,

@@ -26,7 +26,7 @@ pub struct Port {
 pub fn arguments(function: &Function) -> Vec<Port> {
     let named = function.arguments.iter().map(|argument| {
         let value = &function.values[argument.value.index()];
-        let name = stated(&argument.attributes, &["jax.arg_info", "warpforge.name"])
+        let name = stated(&argument.attributes, &["warpforge.name", "jax.arg_info"])
             .unwrap_or_else(|| value.name.to_string());
         (name, value.ty.clone())
     });
@@ -36,7 +36,7 @@ pub fn arguments(function: &Function) -> Vec<Port> {
 /// The results of a function.
 pub fn results(function: &Function) -> Vec<Port> {
     let named = function.results.iter().enumerate().map(|(index, result)| {
-        let name = stated(&result.attributes, &["jax.result_info", "warpforge.name"])
+        let name = stated(&result.attributes, &["warpforge.name", "jax.result_info"])
             .unwrap_or_else(|| format!("result{index}"));
         (name, result.ty.clone())
     });

@@ -1,11 +1,21 @@
 //! Runs StableHLO programs. The reference interpreter is slow, right and the oracle of every faster way to run one:
 //! it walks the parsed, unoptimized program and shares neither passes nor kernels with anything else.
-#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod error;
+mod fuse;
 pub mod interface;
+mod kernels;
+mod loops;
+pub mod passes;
+mod pattern;
+mod plan;
+pub mod pool;
+mod products;
 pub mod reference;
 pub mod summary;
+mod view;
 
 pub use error::{EngineError, Place};
+pub use kernels::Cost;
+pub use plan::{Executable, Options, StepReport};

@@ -23,6 +23,7 @@ pub use builder::{FunctionBuilder, ProgramBuilder};
 pub use error::{Diagnostic, HloError};
 pub use ir::{Function, Op, OpKind, Program, Region, Value, ValueId};
 pub use limits::Limits;
+pub use op_attributes::op_names;
 pub use parse::parse;
 pub use types::{Dimension, ElementType, QuantizedType, TensorType, Type};
 pub use verify::{Violation, parse_verified, verify};

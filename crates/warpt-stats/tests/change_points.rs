@@ -35,7 +35,7 @@ fn steps_are_found_and_noise_is_not() {
 }
 
 #[test]
-#[ignore = "a table for people; takes seconds"]
+#[ignore = "a table for people; run: cargo test --release -p warpt-stats --test change_points -- --ignored --nocapture"]
 fn table() {
     let count = std::env::var("HISTORIES").ok().and_then(|text| text.parse().ok()).unwrap_or(5000);
     let (all, kinds) = scores(10_000..10_000 + count);

@@ -180,10 +180,15 @@ fn memory_and_tiers_have_limits() {
     assert!(err.contains("above the limit of 100 B (--max-memory)"), "{err}");
     assert!(err.contains("stablehlo.dot_general"), "{err}");
 
-    let arguments = ["affine.mlir", "--tier", "production", "--random-inputs", "1"];
+    let arguments = ["affine.mlir", "--tier", "observable", "--random-inputs", "1"];
     let (output, _, err) = warpt(directory.path(), &arguments);
     assert_eq!(output.status.code(), Some(2));
-    assert!(err.contains("not there yet; there is: correctness"), "{err}");
+    assert!(err.contains("not there yet; there is: production, correctness"), "{err}");
+
+    let arguments = ["affine.mlir", "--random-inputs", "1", "--profile"];
+    let (output, _, err) = warpt(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err.contains("--profile needs --tier production"), "{err}");
 
     let (output, _, err) = warpt(directory.path(), &["affine.mlir", "--function", "nothing"]);
     assert_eq!(output.status.code(), Some(2));
@@ -192,7 +197,7 @@ fn memory_and_tiers_have_limits() {
 
 /// Runs every program in the folder that `WARPT_PROGRAMS` names, with made-up inputs.
 #[test]
-#[ignore = "needs exported models; slow"]
+#[ignore = "needs exported models; run: WARPT_PROGRAMS=FOLDER cargo test --release -p warpt --test run -- --ignored"]
 fn exported_models_run() {
     let folder = std::env::var_os("WARPT_PROGRAMS").expect("WARPT_PROGRAMS names a folder");
     for entry in std::fs::read_dir(folder).unwrap() {

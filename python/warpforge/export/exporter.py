@@ -5,7 +5,7 @@ import platform
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -142,7 +142,8 @@ def _write_tensors(
 
 
 def _write_program(program: Program, directory: Path, settings: Settings, expected: set[str]) -> manifest.ProgramEntry:
-    lowered = lower.lower(program.function, [group for _, group in program.arguments], program.name)
+    names = [_key(role, name) for role, group in program.arguments for name in group]
+    lowered = lower.lower(program.function, [group for _, group in program.arguments], program.name, names)
     file = f"{program.name}.mlir"
     content = lowered.text.encode()
     (directory / file).write_bytes(content)
@@ -155,9 +156,14 @@ def _write_program(program: Program, directory: Path, settings: Settings, expect
         settings=program.settings,
         arguments=_arguments(program, lowered.text, settings),
         results=_results(program.name, list(lowered.results.items()), expected),
-        module_values=[manifest.ModuleValue(**asdict(value)) for value in lowered.module_values],
-        scopes=[manifest.Scope(**asdict(scope)) for scope in lowered.scopes],
+        module_values=lowered.module_values,
+        scopes=lowered.scopes,
     )
+
+
+def _key(role: str, name: str) -> str:
+    """What an argument is called in the files of tensors."""
+    return f"{role}.{name}" if role in ("input", "target") else name
 
 
 def _arguments(program: Program, text: str, settings: Settings) -> list[manifest.Argument]:
@@ -174,7 +180,7 @@ def _arguments(program: Program, text: str, settings: Settings) -> list[manifest
             if role in ("parameter", "buffer") and settings.weights:
                 place = manifest.TensorPlace(WEIGHTS, name)
             elif role in ("input", "target") and settings.inputs:
-                place = manifest.TensorPlace(INPUTS, f"{role}.{name}")
+                place = manifest.TensorPlace(INPUTS, _key(role, name))
             elif role == "state":
                 initial = 0.0
             elif role == "hyperparameter":

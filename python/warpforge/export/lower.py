@@ -9,29 +9,8 @@ import jax
 from jaxlib.mlir import ir
 
 from warpforge.export import probe
+from warpforge.export.manifest import ModuleValue, Scope
 from warpforge.export.scopes import PREFIX
-
-
-@dataclass(frozen=True)
-class ModuleValue:
-    """A value of the program that is what a module returned, or the gradient that reached it."""
-
-    module: str
-    call: int
-    output: str
-    kind: str
-    function: str
-    value: str
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The values that one module computed itself, in one direction, in one function of the program."""
-
-    module: str
-    direction: str
-    function: str
-    values: list[str]
 
 
 @dataclass(frozen=True)
@@ -46,8 +25,15 @@ class Lowered:
     scopes: list[Scope]
 
 
-def lower(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Lowered:
-    """Lowers `function` for arguments of these shapes; every argument stays an argument, used or not."""
+NAME = "warpforge.name"
+"""The attribute of an argument or result of the entry function that says what it is called in the model's files."""
+
+
+def lower(function: Callable[..., Any], arguments: Sequence[Any], name: str, names: Sequence[str] = ()) -> Lowered:
+    """Lowers `function` for arguments of these shapes; every argument stays an argument, used or not.
+
+    `names` are those of all arguments, in the order of the text.
+    """
 
     def program(*given: Any) -> Any:
         return function(*given)
@@ -56,7 +42,8 @@ def lower(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> 
     with probe.recording() as found:
         lowered = jax.jit(program, keep_unused=True).lower(*arguments)
     module: Any = lowered.compiler_ir("stablehlo")
-    text = lowered.as_text()
+    _name(module, names, _result_names(lowered.out_info))
+    text = module.operation.get_asm(enable_debug_info=False)
     walk = _Walk()
     with module.context:
         state = ir.AsmState(module.operation)
@@ -67,6 +54,35 @@ def lower(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> 
         ]
     scopes = [Scope(*key, names) for key, names in walk.scopes.items()]
     return Lowered(text, lowered.out_info, walk.operations, values, scopes)
+
+
+def _result_names(results: Any) -> list[str]:
+    """What the results are called, in the order of the text; one that two roles have is told apart by its role."""
+    if not isinstance(results, dict):
+        return []
+    found = [(role, name) for role, group in results.items() for name in group]
+    plain = [name for _, name in found]
+    return [name if plain.count(name) == 1 else f"{role}.{name}" for role, name in found]
+
+
+def _name(module: Any, arguments: Sequence[str], results: Sequence[str]) -> None:
+    """Writes the names of arguments and results into the entry function."""
+    with module.context:
+        for function in module.body:
+            attributes = function.operation.attributes
+            if ir.StringAttr(attributes["sym_name"]).value != "main":
+                continue
+            for key, names in (("arg_attrs", arguments), ("res_attrs", results)):
+                if names:
+                    held = list(attributes[key]) if key in attributes else [ir.DictAttr.get({})] * len(names)
+                    if len(held) == len(names):
+                        named = [_with_name(one, name) for one, name in zip(held, names, strict=True)]
+                        attributes[key] = ir.ArrayAttr.get(named)
+
+
+def _with_name(attributes: Any, name: str) -> Any:
+    held = {entry.name: entry.attr for entry in ir.DictAttr(attributes)}
+    return ir.DictAttr.get({**held, NAME: ir.StringAttr.get(name)})
 
 
 class _Walk:

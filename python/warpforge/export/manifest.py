@@ -64,7 +64,7 @@ class ModuleValue:
 
 @dataclass(frozen=True)
 class Scope:
-    """The values that one module computed itself."""
+    """The values that one module computed itself, in one direction, in one function of the program."""
 
     module: str
     direction: str

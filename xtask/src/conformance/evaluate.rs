@@ -1,12 +1,14 @@
-//! The reference interpreter behind a guard: a panic and a run that takes too long are answers too.
+//! A tier of the engine behind a guard: a panic and a run that takes too long are answers too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use warpforge_engine::reference::{Interpreter, Value};
+use warpforge_engine::reference::Value;
 use warpforge_hlo::Program;
 use warpforge_tensor::Tensor;
+
+use crate::tier::Tier;
 
 /// The stack of an evaluation: what the interpreter's own limits on nesting are made for.
 const STACK_BYTES: usize = 16 << 20;
@@ -27,14 +29,14 @@ pub(super) enum Answer<T> {
 
 /// Runs a function of a program whose arguments and results are tensors.
 pub(super) fn evaluate(
+    tier: Tier,
     program: &Program,
     function: &str,
     inputs: Vec<Tensor>,
     cancel: &AtomicBool,
 ) -> Result<Vec<Tensor>, String> {
     let inputs = inputs.into_iter().map(Value::Tensor).collect();
-    let interpreter = Interpreter::new(program).function(function).cancel(cancel);
-    let results = interpreter.run(inputs).map_err(|error| error.to_string())?;
+    let results = tier.run(program, function, inputs, cancel).map_err(|error| error.to_string())?;
     let tensor = |value| match value {
         Value::Tensor(tensor) => Ok(tensor),
         other => Err(format!("a result is not a tensor but {other:?}")),

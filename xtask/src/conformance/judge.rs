@@ -15,6 +15,7 @@ use super::corpus::Corpus;
 use super::evaluate::{Answer, evaluate, guarded, keep_panics_quiet};
 use super::lists::{Arbitration, Lists};
 use super::tolerance::Tolerances;
+use crate::tier::Tier;
 
 /// The end of a case.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,7 @@ pub(super) struct Judge {
     tolerances: Tolerances,
     lists: Lists,
     limit: Duration,
+    tier: Tier,
 }
 
 /// What was computed of a case.
@@ -52,10 +54,10 @@ pub(super) enum Refusal {
 }
 
 impl Judge {
-    /// With the committed tables and a time limit for each case.
-    pub(super) fn new(limit: Duration) -> anyhow::Result<Self> {
+    /// With the committed tables, a time limit for each case and the tier that computes.
+    pub(super) fn new(limit: Duration, tier: Tier) -> anyhow::Result<Self> {
         keep_panics_quiet();
-        Ok(Self { tolerances: Tolerances::committed()?, lists: Lists::committed()?, limit })
+        Ok(Self { tolerances: Tolerances::committed()?, lists: Lists::committed()?, limit, tier })
     }
 
     /// Entries of the lists that fit none of these cases.
@@ -93,7 +95,7 @@ impl Judge {
             }
             (Err(reason), None) => Outcome::Wrong(reason),
             (Err(_), Some(arbitration)) => {
-                match against_other(corpus, case, place, &computed, arbitration) {
+                match against_other(corpus, case, place, &computed, arbitration, self.tier) {
                     Ok(()) => Outcome::Arbitrated,
                     Err(reason) => Outcome::Wrong(reason),
                 }
@@ -107,10 +109,10 @@ impl Judge {
         let text = case::text(place).map_err(|error| wrong(&error))?;
         let program = parse_verified(&text).map_err(|error| wrong(&error))?;
         let inputs = case::inputs(place, &program).map_err(|error| wrong(&error))?;
-        let (shared, handed) = (program.clone(), inputs.clone());
+        let (shared, handed, tier) = (program.clone(), inputs.clone(), self.tier);
         let run = move |cancel: &AtomicBool| {
             let main = shared.main().map_or("main", |function| function.name.as_str());
-            evaluate(&shared, main, handed, cancel)
+            evaluate(tier, &shared, main, handed, cancel)
         };
         match guarded(self.limit, run) {
             Answer::Ended(Ok(outputs)) => Ok(Computed { program, inputs, outputs }),
@@ -135,6 +137,9 @@ impl Judge {
     }
 }
 
+/// What functions of the production tier may be off by: docs/numerics.md states it.
+const PRODUCTION_ULPS: f64 = 2.0;
+
 /// Compares with the oracle that an entry of the list names.
 fn against_other(
     corpus: &Corpus,
@@ -142,6 +147,7 @@ fn against_other(
     place: &Path,
     computed: &Computed,
     arbitration: &Arbitration,
+    tier: Tier,
 ) -> Result<(), String> {
     let outputs = || case::outputs(place, &computed.program, arbitration.by);
     let theirs = outputs().or_else(|_| {
@@ -152,7 +158,11 @@ fn against_other(
     if arbitration.by == Oracle::Reordered {
         return reordered(&computed.outputs, &theirs);
     }
-    let allowed = Allowed { ulps: arbitration.ulps, floor: arbitration.floor, norm: false };
+    let ulps = match tier {
+        Tier::Correctness => arbitration.ulps,
+        Tier::Production => arbitration.ulps.max(PRODUCTION_ULPS),
+    };
+    let allowed = Allowed { ulps, floor: arbitration.floor, norm: false };
     agree(&computed.outputs, &theirs, &vec![allowed; theirs.len()])
 }
 

@@ -28,6 +28,7 @@ use anyhow::ensure;
 
 use crate::Verdict;
 use crate::measurement::write_json;
+use crate::tier::Tier;
 
 use self::case::Case;
 use self::corpus::Corpus;
@@ -55,6 +56,9 @@ pub(crate) struct Arguments {
     /// One case by its name; may be given again.
     #[arg(long)]
     case: Vec<String>,
+    /// The tier that computes.
+    #[arg(long, value_enum, default_value = "correctness")]
+    tier: Tier,
     /// How long a case may take.
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     limit: u64,
@@ -90,6 +94,7 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
         seed: 1,
         group: Vec::new(),
         case: Vec::new(),
+        tier: Tier::Correctness,
         limit: 60,
         json: None,
         verbose: false,
@@ -107,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let names = selection.of(corpus.groups())?;
     ensure!(!names.is_empty(), "no case was chosen");
     let cases = corpus.cases(&names)?;
-    let judge = Judge::new(Duration::from_secs(arguments.limit))?;
+    let judge = Judge::new(Duration::from_secs(arguments.limit), arguments.tier)?;
     if arguments.all {
         let unused = judge.unused(&names);
         ensure!(unused.is_empty(), "entries of the lists that fit no case: {}", unused.join(", "));

@@ -14,6 +14,7 @@ use warpforge_tensor::Tensor;
 use super::compare::{Allowed, compare};
 use super::evaluate::evaluate;
 use crate::repository::root;
+use crate::tier::Tier;
 
 /// A self-checking program.
 pub(crate) struct SelfCheck {
@@ -90,8 +91,8 @@ impl SelfCheck {
 fn check(program: &Program) -> Result<(), String> {
     let expected = program.function("expected").ok_or("there is no function @expected")?;
     let never = AtomicBool::new(false);
-    let computed = evaluate(program, "main", Vec::new(), &never)?;
-    let wanted = evaluate(program, "expected", Vec::new(), &never)?;
+    let computed = evaluate(Tier::Correctness, program, "main", Vec::new(), &never)?;
+    let wanted = evaluate(Tier::Correctness, program, "expected", Vec::new(), &never)?;
     if computed.len() != wanted.len() {
         return Err(format!("{} results, {} expected", computed.len(), wanted.len()));
     }

@@ -17,6 +17,7 @@ use super::in_parallel;
 use crate::measurement::{Goal, Measured, Row, table, write_json};
 use crate::python::key;
 use crate::repository::root;
+use crate::tier::Tier;
 use crate::{Verdict, install};
 
 /// Where the rows go.
@@ -169,7 +170,9 @@ fn worst(folder: &Path, op: &str, dtype: DType) -> anyhow::Result<Worst> {
     let text = program(op, dtype, exact.len());
     let program = parse_verified(&text)?;
     let handed = vec![input.clone()];
-    let results = match guarded(LIMIT, move |cancel| evaluate(&program, "main", handed, cancel)) {
+    let results = match guarded(LIMIT, move |cancel| {
+        evaluate(Tier::Correctness, &program, "main", handed, cancel)
+    }) {
         Answer::Ended(results) => results.map_err(anyhow::Error::msg)?,
         Answer::Panicked(said) => bail!("panicked: {said}"),
         Answer::Late => bail!("took more than {} s", LIMIT.as_secs()),

@@ -50,18 +50,19 @@ pub(super) struct Iperf {
 }
 
 impl Iperf {
-    /// One stream from the client to the server at `address`, `duration` per sample.
+    /// One stream of blocks from the client to the server at `address`, `duration` per sample.
     pub(super) fn new(
         program: &Path,
         (server_prefix, client_prefix): (&[String], &[String]),
         (address, port): (&str, u16),
-        duration: Duration,
+        (block_bytes, duration): (u32, Duration),
         cancel: &Cancel,
     ) -> Self {
         let mut arguments = client_prefix.to_vec();
         arguments.push(program.display().to_string());
         arguments.extend(["-c", address, "-p"].map(str::to_owned));
-        arguments.extend([port.to_string(), "-J".to_owned(), "-l".to_owned(), "256K".to_owned()]);
+        arguments.extend([port.to_string(), "-J".to_owned()]);
+        arguments.extend(["-l".to_owned(), block_bytes.to_string()]);
         // Whole seconds only: iperf3 before 3.17 takes no others.
         arguments.extend(["-t".to_owned(), duration.as_secs().max(1).to_string()]);
         let limit = duration + Duration::from_secs(30);

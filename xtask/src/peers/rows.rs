@@ -87,6 +87,10 @@ const DISK_BYTES: u64 = 1 << 30;
 const DISK_PAIRS: usize = 4;
 /// Both sides share two cores with each other, so a single pair says little; starting again costs nothing.
 const NET_PAIRS: usize = 8;
+/// Large enough that what either program does besides writing and reading a block hardly counts.
+const LOOPBACK_BLOCK: u32 = 256 << 10;
+/// With larger blocks the queue of a veth pair drops thousands of segments a second, and the rate is that of TCP's recovery.
+const VETH_BLOCK: u32 = 128 << 10;
 const DISK_DEPTH: u32 = 32;
 
 fn limits() -> LineLimits {
@@ -320,10 +324,11 @@ fn net_loopback(session: &Session) -> anyhow::Result<Measured> {
     let program = session.tools.program("iperf3", "iperf3")?;
     let place = ("127.0.0.1", free_port()?);
     let duration = session.long_sample();
-    let mut peer = Iperf::new(&program, (&[], &[]), place, duration, &session.cancel);
+    let mut peer =
+        Iperf::new(&program, (&[], &[]), place, (LOOPBACK_BLOCK, duration), &session.cancel);
     let mut ours = session.ours.process(&Wanted {
         benchmark: "micro/net_bandwidth",
-        params: vec!["direction=send".to_owned()],
+        params: vec!["direction=send".to_owned(), format!("block={LOOPBACK_BLOCK}")],
         words: words(&["send"]),
         ..Wanted::default()
     })?;
@@ -357,12 +362,14 @@ fn net_veth(session: &Session) -> anyhow::Result<Measured> {
     // It has no line that says it listens; a start takes milliseconds.
     std::thread::sleep(Duration::from_millis(500));
     let duration = session.long_sample();
-    let mut peer =
-        Iperf::new(&program, (&server, &client), (address, PEER_PORT), duration, &session.cancel);
+    let place = (address, PEER_PORT);
+    let blocks = (VETH_BLOCK, duration);
+    let mut peer = Iperf::new(&program, (&server, &client), place, blocks, &session.cancel);
     let mut ours = session.ours.process(&Wanted {
         benchmark: "micro/net_bandwidth",
         params: vec![
             "direction=send".to_owned(),
+            format!("block={VETH_BLOCK}"),
             format!("peer={address}:{OURS_PORT}"),
             format!("token_file={}", token.display()),
         ],

@@ -197,17 +197,24 @@ fn check_inputs(entry: &Function, inputs: &[Value]) -> Result<(), EngineError> {
             inputs.len()
         )));
     }
-    for (index, (input, argument)) in inputs.iter().zip(&entry.arguments).enumerate() {
-        let ty = entry.ty(argument.value);
-        if !fits(input, ty) {
-            return Err(EngineError::Input(format!(
-                "input {index} of @{} must be a {ty}, found {}",
-                entry.name,
-                described(input)
-            )));
-        }
+    inputs.iter().enumerate().try_for_each(|(index, input)| check_input(entry, index, input))
+}
+
+/// Whether a value is of the type of the argument at this place.
+pub(crate) fn check_input(
+    entry: &Function,
+    index: usize,
+    input: &Value,
+) -> Result<(), EngineError> {
+    let ty = entry.ty(entry.body.arguments[index]);
+    if fits(input, ty) {
+        return Ok(());
     }
-    Ok(())
+    Err(EngineError::Input(format!(
+        "input {index} of @{} must be a {ty}, found {}",
+        entry.name,
+        described(input)
+    )))
 }
 
 fn described(value: &Value) -> String {

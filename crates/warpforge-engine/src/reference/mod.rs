@@ -40,6 +40,7 @@ mod tests;
 mod value;
 mod window;
 
+pub(crate) use interpreter::check_input;
 pub use interpreter::{Interpreter, Limits};
 pub use memory::MemoryPlan;
 pub use observer::{Observation, Observer};

@@ -5,6 +5,7 @@ mod read;
 mod reader;
 mod write;
 
+pub use names::op_names;
 pub(crate) use read::kind_of;
 pub(crate) use write::attributes_of;
 

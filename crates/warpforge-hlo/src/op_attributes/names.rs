@@ -1,9 +1,10 @@
-//! The names of ops, for saying which one may have been meant.
+//! The names of ops: all of them, and which one may have been meant.
 
 use crate::ir::{Binary, Unary};
 
 /// The ops of the dialect beside those on one or two tensors of one shape.
 const OTHERS: &[&str] = &[
+    "chlo.top_k",
     "stablehlo.after_all",
     "stablehlo.all_gather",
     "stablehlo.all_reduce",
@@ -82,15 +83,18 @@ const OTHERS: &[&str] = &[
 /// How many letters of a name may be wrong.
 const WRONG_LETTERS: usize = 3;
 
-/// The known name nearest to one that is not known, where one is near.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
+/// The names of all ops with attributes or types of their own, those of the `chlo` dialect as far as they are known.
+pub fn op_names() -> impl Iterator<Item = &'static str> {
     let unary = Unary::ALL.iter().map(|unary| unary.name());
     let binary = Binary::ALL.iter().map(|binary| binary.name());
+    unary.chain(binary).chain(OTHERS.iter().copied())
+}
+
+/// The known name nearest to one that is not known, where one is near.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
     // A name from a stranger can be of any length, and comparing takes time that grows with it.
     let near = |known: &&str| known.len().abs_diff(name.len()) <= WRONG_LETTERS;
-    unary
-        .chain(binary)
-        .chain(OTHERS.iter().copied())
+    op_names()
         .filter(near)
         .map(|known| (strsim::damerau_levenshtein(known, name), known))
         .min()

@@ -12,7 +12,9 @@ Examples:
   Weights from one file, a batch from another, results to a third:
     warpt run model.mlir --inputs weights.safetensors --inputs batch.safetensors --outputs out.safetensors
   Every intermediate value, with an index:
-    warpt run model.mlir --inputs in.safetensors --trace trace/
+    warpt run model.mlir --tier correctness --inputs in.safetensors --trace trace/
+  Where the time goes:
+    warpt run model.mlir --weights weights.safetensors --inputs batch.safetensors --profile
 
 Inputs are found by the name the exporter gave an argument, by its name in the text, or by its place: arg0, arg1, ...
 
@@ -31,7 +33,7 @@ pub enum Tier {
 
 impl Tier {
     /// The tiers that exist.
-    pub const PRESENT: [Self; 1] = [Self::Correctness];
+    pub const PRESENT: [Self; 2] = [Self::Production, Self::Correctness];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -50,7 +52,7 @@ pub struct RunArguments {
     /// The program, as StableHLO text
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// How to run it; so far only the correctness tier exists
+    /// How to run it
     #[arg(long, value_enum, default_value = "correctness")]
     pub tier: Tier,
     /// Run this function [default: main, or the only public one]
@@ -59,6 +61,18 @@ pub struct RunArguments {
     /// Take inputs from this safetensors file (repeatable; later files win)
     #[arg(long, value_name = "PATH")]
     pub inputs: Vec<PathBuf>,
+    /// Take inputs from this file that are the same in every run, such as weights: they are packed once (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub weights: Vec<PathBuf>,
+    /// Threads of the production tier [default: one for each processor this process may use]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Show what each kernel of the production tier took
+    #[arg(long)]
+    pub profile: bool,
+    /// Run whenever a line says so: `run` answers with nanoseconds, `outputs PATH` writes the last results, `quit` ends
+    #[arg(long, hide = true)]
+    pub serve: bool,
     /// Write the results to this safetensors file instead of showing them
     #[arg(long, value_name = "PATH")]
     pub outputs: Option<PathBuf>,

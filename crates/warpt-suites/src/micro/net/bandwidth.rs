@@ -1,4 +1,4 @@
-//! `net_bandwidth`: how fast blocks stream over TCP in each direction, counted by the receiver. One stream, 256 KiB
+//! `net_bandwidth`: how fast blocks stream over TCP in each direction, counted by the receiver. One stream, 128 KiB
 //! writes and the kernel's buffers by default, as iperf3 does it.
 
 use std::rc::Rc;
@@ -30,7 +30,7 @@ impl Benchmark for NetBandwidth {
             ParamSpec::int("streams", 1, 1, 64, "connections used at the same time"),
             ParamSpec::int(
                 "block",
-                256 << 10,
+                128 << 10,
                 i64::from(*BLOCK_BYTES.start()),
                 i64::from(*BLOCK_BYTES.end()),
                 "bytes of one write; a multiple of 8",

@@ -9,18 +9,31 @@ use warpforge_hlo::ir::Function;
 use warpforge_hlo::types::Type;
 use warpforge_tensor::safetensors::File;
 
-/// A value for each argument.
-pub(super) fn gather(entry: &Function, files: &[PathBuf], seed: Option<u64>) -> Result<Vec<Value>> {
-    let files = files.iter().map(File::open).collect::<Result<Vec<_>, _>>()?;
+/// The value of an argument.
+pub(super) struct Gathered {
+    pub(super) value: Value,
+    /// It came from a file of weights: the same in every run.
+    pub(super) fixed: bool,
+}
+
+/// A value for each argument: from the files of inputs, else from those of weights, else made up.
+pub(super) fn gather(
+    entry: &Function,
+    weights: &[PathBuf],
+    inputs: &[PathBuf],
+    seed: Option<u64>,
+) -> Result<Vec<Gathered>> {
+    let files = weights.iter().chain(inputs).map(File::open).collect::<Result<Vec<_>, _>>()?;
     let ports = interface::arguments(entry);
     let mut missing: Vec<&Port> = Vec::new();
     let mut values = Vec::with_capacity(ports.len());
+    let mut add = |value, fixed| values.push(Gathered { value, fixed });
     for (index, port) in ports.iter().enumerate() {
         match (found(entry, index, port, &files)?, &port.ty, seed) {
-            (Some(value), ..) => values.push(value),
-            (None, Type::Token, _) => values.push(Value::Token),
+            (Some((value, file)), ..) => add(value, file < weights.len()),
+            (None, Type::Token, _) => add(Value::Token, false),
             (None, ty, Some(seed)) => {
-                values.push(interface::random_value(ty, seed, index as u64)?);
+                add(interface::random_value(ty, seed, index as u64)?, false);
             }
             (None, ..) => missing.push(port),
         }
@@ -31,14 +44,19 @@ pub(super) fn gather(entry: &Function, files: &[PathBuf], seed: Option<u64>) -> 
     bail!("{}", absent(&missing, &files))
 }
 
-/// The value of an argument in the last file that has it.
-fn found(entry: &Function, index: usize, port: &Port, files: &[File]) -> Result<Option<Value>> {
+/// The value of an argument in the last file that has it, and which file that is.
+fn found(
+    entry: &Function,
+    index: usize,
+    port: &Port,
+    files: &[File],
+) -> Result<Option<(Value, usize)>> {
     let in_text = entry
         .arguments
         .get(index)
         .map(|argument| entry.values[argument.value.index()].name.to_string());
     let names = [Some(port.name.clone()), in_text, Some(port.place.clone())];
-    for file in files.iter().rev() {
+    for (place, file) in files.iter().enumerate().rev() {
         let Some(info) = names.iter().flatten().find_map(|name| file.info(name)) else { continue };
         let Type::Tensor(ty) = &port.ty else {
             bail!("{}: {:?} must be a {}", file.path().display(), info.name, port.ty);
@@ -58,7 +76,7 @@ fn found(entry: &Function, index: usize, port: &Port, files: &[File]) -> Result<
                 entry.name
             );
         }
-        return Ok(Some(Value::Tensor(file.tensor(&info.name)?)));
+        return Ok(Some((Value::Tensor(file.tensor(&info.name)?), place)));
     }
     Ok(None)
 }

@@ -1,6 +1,8 @@
 //! `warpt run`: a program, its inputs, its results.
 
 mod inputs;
+mod production;
+mod profile;
 mod program;
 mod results;
 mod trace;
@@ -38,6 +40,18 @@ pub fn run(arguments: &RunArguments, output: &mut Output) -> Result<Exit> {
     for note in &source.program.notes {
         output.note(&format!("note: {}", warpt_report::text::clean(note)));
     }
+    if arguments.tier == Tier::Production {
+        return production::run(arguments, &source, output);
+    }
+    for (given, option) in [
+        (arguments.profile, "--profile"),
+        (arguments.serve, "--serve"),
+        (arguments.threads.is_some(), "--threads"),
+    ] {
+        if given {
+            bail!("{option} needs --tier production");
+        }
+    }
     let planned = interpreter(&source.program, arguments);
     let entry = planned.entry()?;
     let limit = arguments.max_memory.unwrap_or_else(free_memory);
@@ -47,7 +61,9 @@ pub fn run(arguments: &RunArguments, output: &mut Output) -> Result<Exit> {
         let place = plan.place.map(Box::new);
         return Err(source.too_much_memory(plan.peak_bytes, limit, place.as_deref()));
     }
-    let values = inputs::gather(entry, &arguments.inputs, arguments.random_inputs)?;
+    let values =
+        inputs::gather(entry, &arguments.weights, &arguments.inputs, arguments.random_inputs)?;
+    let values = values.into_iter().map(|gathered| gathered.value).collect();
     let trace = arguments.trace.as_deref().map(Trace::new).transpose()?;
     let cancel = interrupt::install()?;
     let flag = cancel.flag();

@@ -1,0 +1,35 @@
+//! What a plan is made of: ops that one kernel computes.
+
+use warpforge_hlo::ir::Op;
+
+use super::outline::Outlined;
+use crate::loops::Lowering;
+use crate::products::Product;
+
+/// How a cluster is computed.
+#[derive(Debug, Clone)]
+pub(crate) enum Work {
+    /// Chains on elements and reductions of rows.
+    Loop(Box<Lowering>),
+    /// A matrix product with what follows it.
+    Product(Box<Product>),
+    /// The elements of its only input, in another shape: nothing is done.
+    Same,
+    /// By the reference interpreter, for the stated reason.
+    Interpreted(String),
+}
+
+/// Ops that are computed together.
+#[derive(Debug, Clone)]
+pub(crate) struct Cluster {
+    pub(crate) outlined: Outlined,
+    pub(crate) work: Work,
+}
+
+impl Cluster {
+    /// The ops in it, the end left out.
+    pub(crate) fn ops(&self) -> &[Op] {
+        let ops = &self.outlined.function.body.ops;
+        &ops[..ops.len().saturating_sub(1)]
+    }
+}

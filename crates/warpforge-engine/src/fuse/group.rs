@@ -1,0 +1,489 @@
+//! Grows clusters from the first op to the last: an op joins the clusters that make what it reads, as long as one kernel can
+//! compute the whole and no value would have to be there before it is made.
+//!
+//! Ops that only place elements and small constants belong to whoever reads them, several times where several do.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use warpforge_hlo::ir::{Function, Op, OpKind, ValueId};
+
+use super::cluster::{Cluster, Work};
+use super::outline::{Outlined, outline};
+use crate::EngineError;
+use crate::loops::lower;
+use crate::products;
+
+/// Ops in one cluster at most.
+const MOST_OPS: usize = 48;
+
+/// Whether products take what follows them along: the library does that, the portable kernel does not.
+const TAILS: bool = cfg!(feature = "onednn");
+
+/// The clusters of a function, in an order in which they can run.
+pub(crate) fn fuse(function: &Function) -> Result<Vec<Cluster>, EngineError> {
+    let mut grower = Grower::new(function);
+    grower.grow();
+    grower.clusters()
+}
+
+/// What an op is to the grower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Taken along by whoever reads its result.
+    Free,
+    /// Computed by a loop.
+    Loop,
+    /// A matrix product.
+    Product,
+    /// Anything else.
+    Alone,
+}
+
+struct Grower<'a> {
+    function: &'a Function,
+    ops: &'a [Op],
+    producer: HashMap<ValueId, usize>,
+    users: HashMap<ValueId, Vec<usize>>,
+    role: Vec<Role>,
+    /// The unit each op that is not free belongs to.
+    unit: Vec<usize>,
+    /// The ops of each unit; empty once it has been merged into another.
+    members: Vec<BTreeSet<usize>>,
+    /// Values that have to be in memory whoever reads them.
+    returned: HashSet<ValueId>,
+    /// The ops, not free ones, that make what each op reads; known once the roles are.
+    sources: Vec<Vec<usize>>,
+}
+
+impl<'a> Grower<'a> {
+    fn new(function: &'a Function) -> Self {
+        let ops = match function.body.ops.split_last() {
+            Some((_, ops)) => ops,
+            None => &[],
+        };
+        let mut producer = HashMap::new();
+        let mut users: HashMap<ValueId, Vec<usize>> = HashMap::new();
+        for (index, op) in ops.iter().enumerate() {
+            for result in &op.results {
+                producer.insert(*result, index);
+            }
+            let mut read = HashSet::new();
+            all_reads(op, &mut read);
+            for value in read {
+                users.entry(value).or_default().push(index);
+            }
+        }
+        let returned = function
+            .body
+            .ops
+            .last()
+            .map(|end| end.operands.iter().copied().collect())
+            .unwrap_or_default();
+        let mut grower = Self {
+            function,
+            ops,
+            producer,
+            users,
+            role: vec![Role::Alone; ops.len()],
+            unit: (0..ops.len()).collect(),
+            members: (0..ops.len()).map(|index| BTreeSet::from([index])).collect(),
+            returned,
+            sources: Vec::new(),
+        };
+        grower.role = (0..ops.len()).map(|index| grower.role_of(index)).collect();
+        grower.settle();
+        grower.sources = (0..ops.len()).map(|index| grower.sources_of(index)).collect();
+        grower
+    }
+
+    fn role_of(&self, index: usize) -> Role {
+        let op = &self.ops[index];
+        match &op.kind {
+            OpKind::Constant(dense) if dense.splat || dense.bytes.len() <= 16 << 10 => Role::Free,
+            OpKind::Iota { .. }
+            | OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Slice { .. }
+            | OpKind::Reverse { .. } => Role::Free,
+            OpKind::DotGeneral(_) => Role::Product,
+            _ => Role::Loop,
+        }
+    }
+
+    /// Finds out which ops can be computed as their role says, each by itself. Where one cannot because of how its operands
+    /// are placed, they are copied into place first.
+    fn settle(&mut self) {
+        for index in 0..self.ops.len() {
+            if !matches!(self.role[index], Role::Loop | Role::Product) || self.stands_alone(index) {
+                continue;
+            }
+            let views: Vec<usize> = self.ops[index]
+                .operands
+                .iter()
+                .filter_map(|operand| self.producer.get(operand).copied())
+                .filter(|source| {
+                    self.role[*source] == Role::Free && places(&self.ops[*source].kind)
+                })
+                .collect();
+            let copied: Vec<usize> =
+                views.into_iter().filter_map(|view| self.copy_of(view)).collect();
+            if !self.stands_alone(index) {
+                for view in copied {
+                    self.role[view] = Role::Free;
+                }
+                self.role[index] = Role::Alone;
+            }
+        }
+    }
+
+    /// Makes a copy of what an op that only places elements shows, or of what a reshape reads where a loop can make that but
+    /// not the reshape itself. Which op is a copy now; none where no loop can make one.
+    fn copy_of(&mut self, view: usize) -> Option<usize> {
+        self.role[view] = Role::Loop;
+        if self.stands_alone(view) {
+            return Some(view);
+        }
+        self.role[view] = Role::Free;
+        let op = &self.ops[view];
+        let inner = self.producer.get(op.operands.first()?).copied()?;
+        let shown = self.role[inner] == Role::Free && places(&self.ops[inner].kind);
+        if op.kind == OpKind::Reshape && shown { self.copy_of(inner) } else { None }
+    }
+
+    /// Whether an op can be computed by itself as its role says.
+    fn stands_alone(&self, index: usize) -> bool {
+        let alone = BTreeSet::from([index]);
+        match self.role[index] {
+            Role::Product => products::recognize(&self.outlined(&alone).function, TAILS).is_some(),
+            _ => self.lowered(&alone).is_some(),
+        }
+    }
+
+    fn lowered(&self, members: &BTreeSet<usize>) -> Option<crate::loops::Lowering> {
+        lower(&self.outlined(members).function).ok()
+    }
+
+    /// The ops a unit consists of, with those it takes along.
+    fn with_free(&self, members: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let mut all = members.clone();
+        let mut open: Vec<usize> = members.iter().copied().collect();
+        while let Some(index) = open.pop() {
+            let mut read = HashSet::new();
+            all_reads(&self.ops[index], &mut read);
+            for value in read {
+                if let Some(source) = self.producer.get(&value)
+                    && self.role[*source] == Role::Free
+                    && all.insert(*source)
+                {
+                    open.push(*source);
+                }
+            }
+        }
+        all
+    }
+
+    fn outlined(&self, members: &BTreeSet<usize>) -> Outlined {
+        let all = self.with_free(members);
+        let ops: Vec<&Op> = all.iter().map(|index| &self.ops[*index]).collect();
+        let outputs: Vec<ValueId> = members
+            .iter()
+            .flat_map(|index| &self.ops[*index].results)
+            .copied()
+            .filter(|value| self.needed_outside(*value, members))
+            .collect();
+        let outputs = if outputs.is_empty() {
+            members.iter().flat_map(|index| self.ops[*index].results.iter().copied()).collect()
+        } else {
+            outputs
+        };
+        outline(self.function, "cluster", &ops, &outputs)
+    }
+
+    /// Whether a value is read by anyone outside, be it through ops that only place elements.
+    fn needed_outside(&self, value: ValueId, members: &BTreeSet<usize>) -> bool {
+        if self.returned.contains(&value) {
+            return true;
+        }
+        let users = self.users.get(&value).map(Vec::as_slice).unwrap_or_default();
+        users.iter().any(|user| {
+            if members.contains(user) {
+                return false;
+            }
+            match self.role[*user] {
+                Role::Free => self.ops[*user]
+                    .results
+                    .iter()
+                    .any(|result| self.needed_outside(*result, members)),
+                _ => true,
+            }
+        })
+    }
+
+    /// The ops, not free ones, that make what an op reads.
+    fn sources_of(&self, index: usize) -> Vec<usize> {
+        let mut sources = BTreeSet::new();
+        let mut open = vec![index];
+        let mut seen = HashSet::new();
+        while let Some(at) = open.pop() {
+            let mut read = HashSet::new();
+            all_reads(&self.ops[at], &mut read);
+            for value in read {
+                let Some(source) = self.producer.get(&value) else { continue };
+                if self.role[*source] != Role::Free {
+                    sources.insert(*source);
+                } else if seen.insert(*source) {
+                    open.push(*source);
+                }
+            }
+        }
+        sources.into_iter().collect()
+    }
+
+    fn grow(&mut self) {
+        for index in 0..self.ops.len() {
+            if self.role[index] != Role::Loop {
+                continue;
+            }
+            // Nearest first: they share most.
+            let sources = self.sources[index].clone();
+            for source in sources.into_iter().rev() {
+                let (mine, theirs) = (self.unit[index], self.unit[source]);
+                let fits = self.role[source] == Role::Loop && mine != theirs;
+                if fits && self.can_merge(mine, theirs) {
+                    self.merge(theirs, mine);
+                }
+            }
+        }
+        if TAILS {
+            self.grow_products();
+        }
+    }
+
+    /// Products take along the loop that alone reads their result, where the library can do it with the product.
+    fn grow_products(&mut self) {
+        for index in 0..self.ops.len() {
+            if self.role[index] != Role::Product {
+                continue;
+            }
+            loop {
+                let unit = self.unit[index];
+                let Some(reader) = self.only_reader(unit) else { break };
+                let union: BTreeSet<usize> =
+                    self.members[unit].union(&self.members[reader]).copied().collect();
+                if self.would_wait_for_itself(&union)
+                    || products::recognize(&self.outlined(&union).function, TAILS).is_none()
+                {
+                    break;
+                }
+                self.merge(reader, unit);
+            }
+        }
+    }
+
+    /// The unit of loops that alone reads what a unit makes.
+    fn only_reader(&self, unit: usize) -> Option<usize> {
+        let mut readers = BTreeSet::new();
+        for index in &self.members[unit] {
+            for result in &self.ops[*index].results {
+                self.readers(*result, &mut readers)?;
+            }
+        }
+        readers.remove(&unit);
+        let only = readers.pop_first().filter(|_| readers.is_empty())?;
+        let first = self.members[only].first()?;
+        (self.role[*first] == Role::Loop).then_some(only)
+    }
+
+    /// The units that read a value, be it through ops that only place elements; none where the caller reads it.
+    fn readers(&self, value: ValueId, readers: &mut BTreeSet<usize>) -> Option<()> {
+        if self.returned.contains(&value) {
+            return None;
+        }
+        for user in self.users.get(&value).map(Vec::as_slice).unwrap_or_default() {
+            match self.role[*user] {
+                Role::Free => {
+                    for result in &self.ops[*user].results {
+                        self.readers(*result, readers)?;
+                    }
+                }
+                _ => {
+                    readers.insert(self.unit[*user]);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn can_merge(&self, a: usize, b: usize) -> bool {
+        let union: BTreeSet<usize> = self.members[a].union(&self.members[b]).copied().collect();
+        union.len() <= MOST_OPS
+            && !self.would_wait_for_itself(&union)
+            && self.lowered(&union).is_some()
+    }
+
+    fn merge(&mut self, from: usize, into: usize) {
+        let moved = std::mem::take(&mut self.members[from]);
+        for index in &moved {
+            self.unit[*index] = into;
+        }
+        self.members[into].extend(moved);
+    }
+
+    /// Whether something outside of `members` needs one of them and is needed by another.
+    fn would_wait_for_itself(&self, members: &BTreeSet<usize>) -> bool {
+        let Some(first) = members.first().copied() else { return false };
+        let mut seen: HashSet<usize> = HashSet::new();
+        let mut open: Vec<usize> = Vec::new();
+        let mut visit = |index: usize, open: &mut Vec<usize>| {
+            for source in &self.sources[index] {
+                let unit = self.unit[*source];
+                if !members.contains(source) && seen.insert(unit) {
+                    open.push(unit);
+                }
+            }
+        };
+        for index in members {
+            visit(*index, &mut open);
+        }
+        while let Some(unit) = open.pop() {
+            // What lies wholly before the first member cannot need any of them.
+            if self.members[unit].last().is_none_or(|last| *last < first) {
+                continue;
+            }
+            for index in &self.members[unit] {
+                if self.sources[*index].iter().any(|source| members.contains(source)) {
+                    return true;
+                }
+                visit(*index, &mut open);
+            }
+        }
+        false
+    }
+
+    /// All units as clusters, ordered so that each comes after what it reads.
+    fn clusters(&self) -> Result<Vec<Cluster>, EngineError> {
+        let mut units: Vec<BTreeSet<usize>> = Vec::new();
+        for (index, op) in self.ops.iter().enumerate() {
+            match self.role[index] {
+                Role::Free => {
+                    // Read by the end of the function, or by an op that cannot look through it.
+                    let needed = op.results.iter().any(|value| self.in_memory(*value));
+                    if needed {
+                        units.push(BTreeSet::from([index]));
+                    }
+                }
+                _ if self.members[self.unit[index]].first() == Some(&index) => {
+                    units.push(self.members[self.unit[index]].clone());
+                }
+                _ => {}
+            }
+        }
+        let clusters: Vec<Cluster> = units.iter().map(|members| self.cluster(members)).collect();
+        ordered(clusters)
+    }
+
+    /// Whether a free op's result has to be computed for its own sake.
+    fn in_memory(&self, value: ValueId) -> bool {
+        if self.returned.contains(&value) {
+            return true;
+        }
+        let users = self.users.get(&value).map(Vec::as_slice).unwrap_or_default();
+        users.iter().any(|user| self.role[*user] == Role::Alone)
+    }
+
+    fn cluster(&self, members: &BTreeSet<usize>) -> Cluster {
+        let first = members.first().copied().unwrap_or_default();
+        let op = &self.ops[first];
+        let role = self.role[first];
+        if role == Role::Alone {
+            let outlined = outline(self.function, "cluster", &[op], &op.results);
+            let reason = format!("{} has no kernel of its own", op.kind.name());
+            return Cluster { outlined, work: Work::Interpreted(reason) };
+        }
+        let from_free = op
+            .operands
+            .first()
+            .and_then(|operand| self.producer.get(operand))
+            .is_some_and(|source| self.role[*source] == Role::Free);
+        if role == Role::Free && op.kind == OpKind::Reshape && !from_free {
+            let outlined = outline(self.function, "cluster", &[op], &op.results);
+            return Cluster { outlined, work: Work::Same };
+        }
+        let mut outlined = self.outlined(members);
+        if role == Role::Free {
+            let ops: Vec<usize> = self.with_free(members).into_iter().collect();
+            let ops: Vec<&Op> = ops.iter().map(|index| &self.ops[*index]).collect();
+            outlined = outline(self.function, "cluster", &ops, &op.results);
+        }
+        let has_product = members.iter().any(|index| self.role[*index] == Role::Product);
+        if has_product && let Some(product) = products::recognize(&outlined.function, TAILS) {
+            return Cluster { outlined, work: Work::Product(Box::new(product)) };
+        }
+        match lower(&outlined.function) {
+            Ok(lowering) => Cluster { outlined, work: Work::Loop(Box::new(lowering)) },
+            Err(refusal) => Cluster { outlined, work: Work::Interpreted(refusal.0) },
+        }
+    }
+}
+
+/// Whether an op only says where elements are.
+fn places(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Slice { .. }
+            | OpKind::Reverse { .. }
+    )
+}
+
+fn all_reads(op: &Op, read: &mut HashSet<ValueId>) {
+    read.extend(&op.operands);
+    for region in &op.regions {
+        region.ops.iter().for_each(|op| all_reads(op, read));
+    }
+}
+
+/// Clusters after those they read from, otherwise in the order given.
+fn ordered(clusters: Vec<Cluster>) -> Result<Vec<Cluster>, EngineError> {
+    let mut maker: HashMap<ValueId, usize> = HashMap::new();
+    for (index, cluster) in clusters.iter().enumerate() {
+        for output in &cluster.outlined.outputs {
+            maker.insert(*output, index);
+        }
+    }
+    let mut waits: Vec<usize> = vec![0; clusters.len()];
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); clusters.len()];
+    for (index, cluster) in clusters.iter().enumerate() {
+        let sources: BTreeSet<usize> = cluster
+            .outlined
+            .inputs
+            .iter()
+            .filter_map(|input| maker.get(input).copied())
+            .filter(|source| *source != index)
+            .collect();
+        waits[index] = sources.len();
+        for source in sources {
+            readers[source].push(index);
+        }
+    }
+    let mut ready: BTreeSet<usize> =
+        (0..clusters.len()).filter(|index| waits[*index] == 0).collect();
+    let mut order = Vec::with_capacity(clusters.len());
+    while let Some(index) = ready.pop_first() {
+        order.push(index);
+        for reader in &readers[index] {
+            waits[*reader] -= 1;
+            if waits[*reader] == 0 {
+                ready.insert(*reader);
+            }
+        }
+    }
+    if order.len() != clusters.len() {
+        return Err(EngineError::Value("clusters wait for one another".into()));
+    }
+    let mut slots: Vec<Option<Cluster>> = clusters.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|index| slots[index].take()).collect())
+}

@@ -1,0 +1,116 @@
+//! Some ops of a function as a function of their own: its arguments are the values they take from outside, its results those
+//! that are needed outside.
+
+use std::collections::HashMap;
+
+use warpforge_hlo::attribute::Attributes;
+use warpforge_hlo::ir::{Argument, Function, FunctionResult, Op, OpKind, Region, Value, ValueId};
+
+/// Ops taken out of a function.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outlined {
+    /// The function they make up.
+    pub(crate) function: Function,
+    /// What it is called with: values of the function around.
+    pub(crate) inputs: Vec<ValueId>,
+    /// What its results are: values of the function around.
+    pub(crate) outputs: Vec<ValueId>,
+}
+
+/// Makes a function of `ops`, which are in order, with these results.
+pub(crate) fn outline(around: &Function, name: &str, ops: &[&Op], outputs: &[ValueId]) -> Outlined {
+    let mut outliner = Outliner { around, map: HashMap::new(), values: Vec::new() };
+    let mut inputs = Vec::new();
+    outliner.outside(ops, &mut inputs);
+    let arguments: Vec<ValueId> = inputs.iter().map(|input| outliner.define(*input)).collect();
+    let mut body: Vec<Op> = ops.iter().map(|op| outliner.op(op)).collect();
+    let returned = outputs.iter().map(|output| outliner.map[output]).collect();
+    body.push(Op {
+        kind: OpKind::FunctionReturn,
+        operands: returned,
+        results: Vec::new(),
+        regions: Vec::new(),
+        attributes: Attributes::default(),
+        location: None,
+        offset: 0,
+    });
+    let argument = |value: &ValueId| Argument {
+        value: *value,
+        attributes: Attributes::default(),
+        location: None,
+    };
+    let result = |value: &ValueId| FunctionResult {
+        ty: around.ty(*value).clone(),
+        attributes: Attributes::default(),
+    };
+    let function = Function {
+        name: name.to_owned(),
+        public: false,
+        arguments: arguments.iter().map(argument).collect(),
+        results: outputs.iter().map(result).collect(),
+        attributes: Attributes::default(),
+        body: Region { arguments, ops: body },
+        values: outliner.values,
+        location: None,
+        offset: 0,
+    };
+    Outlined { function, inputs, outputs: outputs.to_vec() }
+}
+
+struct Outliner<'a> {
+    around: &'a Function,
+    map: HashMap<ValueId, ValueId>,
+    values: Vec<Value>,
+}
+
+impl Outliner<'_> {
+    /// The values that ops and the regions in them read but do not define, in the order of their first use.
+    fn outside(&self, ops: &[&Op], inputs: &mut Vec<ValueId>) {
+        let mut defined = std::collections::HashSet::new();
+        for op in ops {
+            reads(op, &mut defined, inputs);
+        }
+    }
+
+    fn define(&mut self, old: ValueId) -> ValueId {
+        let id = ValueId(self.values.len() as u32);
+        let ty = self.around.ty(old).clone();
+        self.values.push(Value { ty, name: format!("v{}", id.0).into() });
+        self.map.insert(old, id);
+        id
+    }
+
+    fn op(&mut self, op: &Op) -> Op {
+        let operands = op.operands.iter().map(|operand| self.map[operand]).collect();
+        let regions = op.regions.iter().map(|region| self.region(region)).collect();
+        let results = op.results.iter().map(|result| self.define(*result)).collect();
+        Op {
+            kind: op.kind.clone(),
+            operands,
+            results,
+            regions,
+            attributes: op.attributes.clone(),
+            location: op.location,
+            offset: op.offset,
+        }
+    }
+
+    fn region(&mut self, region: &Region) -> Region {
+        let arguments = region.arguments.iter().map(|argument| self.define(*argument)).collect();
+        let ops = region.ops.iter().map(|op| self.op(op)).collect();
+        Region { arguments, ops }
+    }
+}
+
+fn reads(op: &Op, defined: &mut std::collections::HashSet<ValueId>, inputs: &mut Vec<ValueId>) {
+    for operand in &op.operands {
+        if !defined.contains(operand) && !inputs.contains(operand) {
+            inputs.push(*operand);
+        }
+    }
+    for region in &op.regions {
+        defined.extend(&region.arguments);
+        region.ops.iter().for_each(|op| reads(op, defined, inputs));
+    }
+    defined.extend(&op.results);
+}

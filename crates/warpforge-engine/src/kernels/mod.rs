@@ -1,0 +1,210 @@
+//! What a plan launches: a kernel knows what it reads and writes and what that costs, not where it lies.
+#![allow(unsafe_code)]
+
+mod interpreted;
+
+use std::sync::Arc;
+
+use warpforge_hlo::ir::Function;
+use warpforge_tensor::DType;
+
+use crate::EngineError;
+use crate::fuse::Work;
+use crate::loops::Lowering;
+use crate::pattern::sizes;
+use crate::plan::Buffer;
+use crate::pool::Pool;
+use crate::products::Product;
+
+pub(crate) use interpreted::Interpreted;
+
+/// What a launch does at least: arithmetic, and bytes read and written once each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cost {
+    /// Operations on numbers.
+    pub flops: u64,
+    /// Bytes of all operands and results.
+    pub bytes: u64,
+}
+
+/// Something a plan launches.
+pub(crate) trait Kernel: Send + Sync {
+    /// What takes it: `loop`, `library`, `portable`, `reference`.
+    fn backend(&self) -> &'static str;
+
+    /// The least it has to do.
+    fn cost(&self) -> Cost;
+
+    /// Computes the outputs from the inputs; returns when they are there.
+    ///
+    /// # Safety
+    ///
+    /// `inputs` and `outputs` lead to dense row-major tensors of the types the cluster's function states, aligned to their
+    /// elements; outputs overlap nothing else.
+    unsafe fn launch(
+        &self,
+        pool: &Pool,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) -> Result<(), EngineError>;
+}
+
+/// What kernels are made for.
+pub(crate) struct Device {
+    pub(crate) pool: Arc<Pool>,
+    #[cfg(feature = "onednn")]
+    library: Arc<warpforge_onednn::Threadpool>,
+}
+
+impl Device {
+    /// The processor, with these threads.
+    pub(crate) fn new(pool: Arc<Pool>) -> Result<Self, EngineError> {
+        #[cfg(feature = "onednn")]
+        let library = {
+            let threads = Arc::new(crate::products::PoolThreads(Arc::clone(&pool)));
+            let made = warpforge_onednn::Threadpool::new(threads);
+            Arc::new(made.map_err(|error| EngineError::Threads(error.to_string()))?)
+        };
+        Ok(Self {
+            pool,
+            #[cfg(feature = "onednn")]
+            library,
+        })
+    }
+
+    /// The kernel that does a cluster's work, and why it is not the one meant for it where that is so. `fixed` leads to
+    /// the inputs that never change.
+    pub(crate) fn kernel(
+        &self,
+        function: &Function,
+        work: &Work,
+        fixed: &[Option<*const u8>],
+    ) -> (Box<dyn Kernel>, Option<String>) {
+        let cost = Cost { flops: 0, bytes: traffic(function) };
+        match work {
+            Work::Loop(lowering) => (Box::new(Loop::new(lowering, cost)), None),
+            Work::Product(product) => {
+                self.product(function, product, fixed, Cost { flops: product.flops(), ..cost })
+            }
+            Work::Interpreted(reason) => {
+                (Box::new(Interpreted::new(function, cost)), Some(reason.clone()))
+            }
+            Work::Same => (Box::new(Interpreted::new(function, cost)), None),
+        }
+    }
+
+    #[cfg(feature = "onednn")]
+    fn product(
+        &self,
+        function: &Function,
+        product: &Product,
+        fixed: &[Option<*const u8>],
+        cost: Cost,
+    ) -> (Box<dyn Kernel>, Option<String>) {
+        let weights = fixed.get(product.operands[1]).copied().flatten();
+        match crate::products::Library::new(product, &self.library, weights, cost) {
+            Ok(library) => (Box::new(library), None),
+            Err(error) if product.is_plain() => {
+                let portable = Portable { product: product.clone(), cost };
+                (Box::new(portable), Some(error.to_string()))
+            }
+            Err(error) => (Box::new(Interpreted::new(function, cost)), Some(error.to_string())),
+        }
+    }
+
+    #[cfg(not(feature = "onednn"))]
+    fn product(
+        &self,
+        _: &Function,
+        product: &Product,
+        _: &[Option<*const u8>],
+        cost: Cost,
+    ) -> (Box<dyn Kernel>, Option<String>) {
+        (Box::new(Portable { product: product.clone(), cost }), None)
+    }
+}
+
+/// Bytes of all arguments and results.
+fn traffic(function: &Function) -> u64 {
+    let bytes = |ty: &warpforge_hlo::Type| -> u64 {
+        let Some(tensor) = ty.tensor() else { return 0 };
+        let elements: usize = sizes(tensor).map_or(0, |sizes| sizes.iter().product());
+        (elements * tensor.storage().bytes()) as u64
+    };
+    let arguments = function.body.arguments.iter().map(|value| bytes(function.ty(*value)));
+    arguments.chain(function.results.iter().map(|result| bytes(&result.ty))).sum()
+}
+
+/// A loop kernel with its constants.
+struct Loop {
+    lowering: Lowering,
+    constants: Vec<Buffer>,
+    cost: Cost,
+}
+
+impl Loop {
+    fn new(lowering: &Lowering, cost: Cost) -> Self {
+        let constants = lowering.constants.iter().map(|tensor| Buffer::from_bytes(tensor.bytes()));
+        Self {
+            constants: constants.collect(),
+            cost: Cost { flops: lowering.kernel.flops(), ..cost },
+            lowering: Lowering { constants: Vec::new(), kernel: lowering.kernel.clone() },
+        }
+    }
+}
+
+impl Kernel for Loop {
+    fn backend(&self) -> &'static str {
+        "loop"
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    unsafe fn launch(
+        &self,
+        pool: &Pool,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) -> Result<(), EngineError> {
+        let constants = self.constants.iter().map(|buffer| buffer.pointer().cast_const());
+        let inputs: Vec<*const u8> = inputs.iter().copied().chain(constants).collect();
+        // SAFETY: the caller's promise; constants are as large as the kernel was made for.
+        unsafe { self.lowering.kernel.run(pool, &inputs, outputs) };
+        Ok(())
+    }
+}
+
+/// A product in plain Rust.
+struct Portable {
+    product: Product,
+    cost: Cost,
+}
+
+impl Kernel for Portable {
+    fn backend(&self) -> &'static str {
+        "portable"
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    unsafe fn launch(
+        &self,
+        pool: &Pool,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) -> Result<(), EngineError> {
+        let [left, right] = self.product.operands;
+        // SAFETY: the caller's promise.
+        unsafe { self.product.run_portable(pool, inputs[left], inputs[right], outputs[0]) };
+        Ok(())
+    }
+}
+
+/// The bytes of a tensor of this type and shape.
+pub(crate) fn tensor_bytes(dtype: DType, sizes: &[usize]) -> Option<usize> {
+    sizes.iter().try_fold(dtype.bytes(), |product, size| product.checked_mul(*size))
+}

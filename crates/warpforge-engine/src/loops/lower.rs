@@ -1,0 +1,647 @@
+//! From the ops of a cluster to a loop kernel, or the reason why one loop cannot compute them.
+//!
+//! Every value of the cluster is one of: a view of an operand or constant, not yet read; a register with a number for each
+//! element of the domain or for each row; one number. The domain is the shape of what is reduced, or of the results;
+//! dimensions of size 1 count for nothing.
+
+use std::collections::HashMap;
+
+use warpforge_hlo::attribute::Dense;
+use warpforge_hlo::ir::{Binary, Direction, Function, Op, OpKind, Unary, ValueId};
+use warpforge_hlo::types::TensorType;
+use warpforge_tensor::{DType, Elements, Shape, Tensor};
+
+use super::instruction::{Extent, Instruction, Number, Operand, Register};
+use super::kernel::{Access, LoopKernel, OutputInfo, Place, RegisterInfo};
+use super::lane::{Lane, Truth};
+use crate::pattern::{combining, sizes};
+use crate::view::View;
+
+/// Rows beyond this are not kept in registers from one reduction to the next.
+const LONGEST_ROW: usize = 1 << 16;
+
+/// A kernel and what it reads besides the function's arguments.
+#[derive(Debug, Clone)]
+pub(crate) struct Lowering {
+    pub(crate) kernel: LoopKernel,
+    /// Operands after the arguments.
+    pub(crate) constants: Vec<Tensor>,
+}
+
+/// Why a function is not one loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal(pub(crate) String);
+
+type Lowered<T> = Result<T, Refusal>;
+
+fn refuse<T>(reason: impl Into<String>) -> Lowered<T> {
+    Err(Refusal(reason.into()))
+}
+
+/// Makes a kernel of a function whose ops are all on elements, rows or places.
+pub(crate) fn lower(function: &Function) -> Lowered<Lowering> {
+    let domain = Domain::of(function)?;
+    let mut lowerer = Lowerer {
+        function,
+        domain,
+        forms: HashMap::new(),
+        loaded: HashMap::new(),
+        constants: Vec::new(),
+        inputs: Vec::new(),
+        registers: Vec::new(),
+        code: Vec::new(),
+    };
+    for (index, argument) in function.body.arguments.iter().enumerate() {
+        let ty = lowerer.ty(*argument)?;
+        let view = View::row_major(&known_sizes(&ty)?);
+        lowerer.forms.insert(*argument, Form::View { operand: index, view });
+    }
+    let (end, ops) = match function.body.ops.split_last() {
+        Some(split) => split,
+        None => return refuse("an empty function"),
+    };
+    for op in ops {
+        lowerer.op(op)?;
+    }
+    lowerer.finish(&end.operands)
+}
+
+fn known_sizes(ty: &TensorType) -> Lowered<Vec<usize>> {
+    sizes(ty).ok_or_else(|| Refusal(format!("the sizes of {ty} are not known")))
+}
+
+fn beyond_one(sizes: &[usize]) -> Vec<usize> {
+    sizes.iter().copied().filter(|size| *size != 1).collect()
+}
+
+/// What is iterated over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Domain {
+    /// Sizes other than 1, in the order of the shape.
+    sizes: Vec<usize>,
+    /// Which of them are reduced.
+    reduced: Vec<usize>,
+}
+
+impl Domain {
+    fn of(function: &Function) -> Lowered<Self> {
+        let tensor = |value: ValueId| {
+            function.ty(value).tensor().ok_or_else(|| Refusal("a value that is no tensor".into()))
+        };
+        let mut domain: Option<Self> = None;
+        for op in &function.body.ops {
+            let OpKind::Reduce { dimensions } = &op.kind else { continue };
+            let [operand, _] = op.operands.as_slice() else {
+                return refuse("a reduction of several tensors");
+            };
+            let full = known_sizes(tensor(*operand)?)?;
+            // The place of each dimension among those that are not of size 1.
+            let mut place = 0;
+            let mut reduced = Vec::new();
+            for (at, size) in full.iter().enumerate() {
+                if *size != 1 {
+                    if dimensions.contains(&(at as i64)) {
+                        reduced.push(place);
+                    }
+                    place += 1;
+                }
+            }
+            let found = Self { sizes: beyond_one(&full), reduced };
+            match &domain {
+                None => domain = Some(found),
+                Some(first) if *first == found => {}
+                Some(_) => return refuse("reductions over different dimensions"),
+            }
+        }
+        if let Some(domain) = domain {
+            if domain.reduced.is_empty() || domain.elements() == 0 {
+                return refuse("a reduction of single elements or of none");
+            }
+            if domain.row() > LONGEST_ROW && function.body.ops.len() > 2 {
+                return refuse(format!("rows of {} elements", domain.row()));
+            }
+            return Ok(domain);
+        }
+        let end = function.body.ops.last().ok_or_else(|| Refusal("an empty function".into()))?;
+        let mut sizes: Option<Vec<usize>> = None;
+        for result in &end.operands {
+            let found = beyond_one(&known_sizes(tensor(*result)?)?);
+            match &sizes {
+                None => sizes = Some(found),
+                Some(first) if *first == found => {}
+                Some(_) => return refuse("results of different shapes"),
+            }
+        }
+        match sizes {
+            Some(sizes) => Ok(Self { sizes, reduced: Vec::new() }),
+            None => refuse("no results"),
+        }
+    }
+
+    fn elements(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    fn kept(&self) -> Vec<usize> {
+        (0..self.sizes.len()).filter(|at| !self.reduced.contains(at)).collect()
+    }
+
+    fn kept_sizes(&self) -> Vec<usize> {
+        self.kept().iter().map(|at| self.sizes[*at]).collect()
+    }
+
+    /// Elements of a row; 1 where nothing is reduced.
+    fn row(&self) -> usize {
+        self.reduced.iter().map(|at| self.sizes[*at]).product()
+    }
+
+    /// The order in which dimensions are iterated: rows last.
+    fn order(&self) -> Vec<usize> {
+        self.kept().into_iter().chain(self.reduced.iter().copied()).collect()
+    }
+
+    /// Whether elements are visited in the order of their shape.
+    fn in_order(&self) -> bool {
+        self.order().is_sorted()
+    }
+
+    fn extent(&self, sizes: &[usize]) -> Option<Extent> {
+        let sizes = beyond_one(sizes);
+        if sizes == self.sizes {
+            return Some(Extent::Element);
+        }
+        (!self.reduced.is_empty() && sizes == self.kept_sizes()).then_some(Extent::Row)
+    }
+}
+
+/// What a value is while the kernel is made.
+#[derive(Debug, Clone)]
+enum Form {
+    /// Elements of an operand, at these places.
+    View { operand: usize, view: View },
+    /// In a register; one for each row may stand for a value of the domain's shape.
+    Register(Register),
+    /// One number everywhere.
+    Immediate(u64),
+}
+
+struct Lowerer<'a> {
+    function: &'a Function,
+    domain: Domain,
+    forms: HashMap<ValueId, Form>,
+    /// Registers of inputs already read, by access.
+    loaded: HashMap<(usize, View, Extent), Register>,
+    constants: Vec<Tensor>,
+    inputs: Vec<Access>,
+    registers: Vec<RegisterInfo>,
+    code: Vec<Instruction>,
+}
+
+impl Lowerer<'_> {
+    fn ty(&self, value: ValueId) -> Lowered<TensorType> {
+        match self.function.ty(value).tensor() {
+            Some(ty) => Ok(ty.clone()),
+            None => refuse("a value that is no tensor"),
+        }
+    }
+
+    fn dtype(&self, value: ValueId) -> Lowered<DType> {
+        let ty = self.ty(value)?;
+        ty.dtype().ok_or_else(|| Refusal("quantized elements".into()))
+    }
+
+    fn number(&self, value: ValueId) -> Lowered<Number> {
+        let dtype = self.dtype(value)?;
+        Number::of(dtype).ok_or_else(|| Refusal(format!("elements of {dtype}")))
+    }
+
+    fn shape(&self, value: ValueId) -> Lowered<Vec<usize>> {
+        known_sizes(&self.ty(value)?)
+    }
+
+    fn form(&self, value: ValueId) -> Lowered<Form> {
+        match self.forms.get(&value) {
+            Some(form) => Ok(form.clone()),
+            None => refuse("a value from outside"),
+        }
+    }
+
+    fn register(&mut self, number: Number, extent: Extent) -> Register {
+        self.registers.push(RegisterInfo { number, extent, place: Place::Slot(usize::MAX) });
+        Register(self.registers.len() - 1)
+    }
+
+    fn op(&mut self, op: &Op) -> Lowered<()> {
+        let [result] = op.results.as_slice() else { return refuse(op.kind.name()) };
+        let form = match &op.kind {
+            OpKind::Constant(dense) => self.constant(dense)?,
+            OpKind::Iota { dimension } => self.iota(*result, *dimension)?,
+            OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Slice { .. }
+            | OpKind::Reverse { .. } => self.placed(op, *result)?,
+            OpKind::Reduce { .. } => self.reduce(op, *result)?,
+            _ => self.elementwise(op, *result)?,
+        };
+        self.forms.insert(*result, form);
+        Ok(())
+    }
+
+    fn constant(&mut self, dense: &Dense) -> Lowered<Form> {
+        let Some(dtype) = dense.ty.dtype() else { return refuse("a quantized constant") };
+        let Some(number) = Number::of(dtype) else {
+            return refuse(format!("a constant of {dtype}"));
+        };
+        let sizes = known_sizes(&dense.ty)?;
+        if dense.splat || sizes.iter().product::<usize>() == 1 {
+            return Ok(Form::Immediate(immediate(dtype, number, &dense.bytes)));
+        }
+        let Some(tensor) = crate::passes::constant_tensor(dense) else {
+            return refuse("a constant that is not whole");
+        };
+        Ok(self.constant_view(tensor, View::row_major(&sizes)))
+    }
+
+    fn constant_view(&mut self, tensor: Tensor, view: View) -> Form {
+        self.constants.push(tensor);
+        let operand = self.function.body.arguments.len() + self.constants.len() - 1;
+        Form::View { operand, view }
+    }
+
+    fn iota(&mut self, result: ValueId, dimension: i64) -> Lowered<Form> {
+        let (sizes, dtype) = (self.shape(result)?, self.dtype(result)?);
+        self.number(result)?;
+        let Some(count) = sizes.get(dimension as usize).copied() else { return refuse("an iota") };
+        if count > LONGEST_ROW {
+            return refuse("a long iota");
+        }
+        let elements = match dtype.is_float() {
+            true => Elements::Floats((0..count).map(|at| at as f64).collect()),
+            false => Elements::Integers((0..count as i64).collect()),
+        };
+        let tensor = Shape::new([count])
+            .ok()
+            .and_then(|shape| Tensor::from_elements(dtype, shape, &elements).ok());
+        let Some(tensor) = tensor else { return refuse("an iota") };
+        let view = View::row_major(&[count]).broadcast(&[dimension], &sizes);
+        Ok(self.constant_view(tensor, view))
+    }
+
+    /// An op that only says where elements are.
+    fn placed(&mut self, op: &Op, result: ValueId) -> Lowered<Form> {
+        let to = self.shape(result)?;
+        let from = self.shape(op.operands[0])?;
+        match self.form(op.operands[0])? {
+            Form::Immediate(bits) => Ok(Form::Immediate(bits)),
+            Form::View { operand, view } => {
+                let placed = match &op.kind {
+                    OpKind::Reshape => view.reshaped(&to),
+                    OpKind::Transpose { permutation } => Some(view.transposed(permutation)),
+                    OpKind::BroadcastInDim { dimensions } => Some(view.broadcast(dimensions, &to)),
+                    OpKind::Slice { start, strides, .. } => Some(view.sliced(start, strides, &to)),
+                    OpKind::Reverse { dimensions } => Some(view.reversed(dimensions)),
+                    _ => None,
+                };
+                match placed {
+                    Some(view) => Ok(Form::View { operand, view }),
+                    None => refuse(format!("{} that needs a copy", op.kind.name())),
+                }
+            }
+            Form::Register(register) => {
+                let same = beyond_one(&from) == beyond_one(&to);
+                let spread = self.registers[register.0].extent == Extent::Row
+                    && beyond_one(&to) == self.domain.sizes;
+                match &op.kind {
+                    OpKind::Reshape if same => Ok(Form::Register(register)),
+                    OpKind::BroadcastInDim { dimensions } => {
+                        let order: Vec<usize> = targets(dimensions, &from, &to);
+                        if same && order.is_sorted() || spread && order == self.domain.kept() {
+                            return Ok(Form::Register(register));
+                        }
+                        refuse("a computed value spread over other dimensions")
+                    }
+                    _ => refuse(format!("{} of a computed value", op.kind.name())),
+                }
+            }
+        }
+    }
+
+    /// The operand of an instruction whose result has these sizes.
+    fn operand(&mut self, value: ValueId, sizes: &[usize], extent: Extent) -> Lowered<Operand> {
+        match self.form(value)? {
+            Form::Immediate(bits) => Ok(Operand::Immediate(bits)),
+            Form::Register(register) => Ok(Operand::Register(register)),
+            Form::View { operand, view } => {
+                // Scalars stand for themselves at every place where ops allow them.
+                let view = if view.sizes.is_empty() { view.broadcast(&[], sizes) } else { view };
+                if view.sizes != sizes {
+                    return refuse("operands of different shapes");
+                }
+                let dtype = self.dtype(value)?;
+                let number = self.number(value)?;
+                Ok(Operand::Register(self.load((operand, dtype), number, &view, extent)))
+            }
+        }
+    }
+
+    fn load(
+        &mut self,
+        (operand, dtype): (usize, DType),
+        number: Number,
+        view: &View,
+        extent: Extent,
+    ) -> Register {
+        let mut plain = View { sizes: Vec::new(), strides: Vec::new(), offset: view.offset };
+        for (size, stride) in view.sizes.iter().zip(&view.strides) {
+            if *size != 1 {
+                plain.sizes.push(*size);
+                plain.strides.push(*stride);
+            }
+        }
+        if extent == Extent::Element {
+            let order: Vec<i64> = self.domain.order().iter().map(|at| *at as i64).collect();
+            plain = plain.transposed(&order);
+        }
+        let key = (operand, plain, extent);
+        if let Some(register) = self.loaded.get(&key) {
+            return *register;
+        }
+        let to = self.register(number, extent);
+        self.inputs.push(Access::new(operand, dtype, &key.1));
+        self.code.push(Instruction::Load { input: self.inputs.len() - 1, to });
+        self.loaded.insert(key, to);
+        to
+    }
+
+    fn reduce(&mut self, op: &Op, result: ValueId) -> Lowered<Form> {
+        let ([operand, start], [region]) = (op.operands.as_slice(), op.regions.as_slice()) else {
+            return refuse("a reduction of several tensors");
+        };
+        let Some(binary) = combining(region) else { return refuse("a reduction by a region") };
+        let sizes = self.shape(*operand)?;
+        if beyond_one(&sizes) != self.domain.sizes {
+            return refuse("a reduction of another shape");
+        }
+        let number = self.number(*operand)?;
+        if !reduces(binary, number) {
+            return refuse(format!("a reduction by {}", binary.name()));
+        }
+        let from = match self.operand(*operand, &sizes, Extent::Element)? {
+            Operand::Register(from) if self.registers[from.0].extent == Extent::Element => from,
+            other => self.spread(other, number),
+        };
+        let rows = self.shape(result)?;
+        let initial = self.operand(*start, &rows, Extent::Row)?;
+        let to = self.register(number, Extent::Row);
+        self.code.push(Instruction::Reduce { op: binary, initial, from, to });
+        Ok(Form::Register(to))
+    }
+
+    /// A register with a number for each element.
+    fn spread(&mut self, operand: Operand, number: Number) -> Register {
+        let to = self.register(number, Extent::Element);
+        self.code.push(Instruction::Convert { number, from: operand, to });
+        to
+    }
+
+    fn elementwise(&mut self, op: &Op, result: ValueId) -> Lowered<Form> {
+        let sizes = self.shape(result)?;
+        let Some(extent) = self.domain.extent(&sizes) else {
+            return refuse("ops on different shapes");
+        };
+        let number = self.number(result)?;
+        let operand_number = match op.operands.first() {
+            Some(operand) => self.number(*operand)?,
+            None => return refuse(op.kind.name()),
+        };
+        let mut operands = Vec::with_capacity(op.operands.len());
+        for operand in &op.operands {
+            self.number(*operand)?;
+            operands.push(self.operand(*operand, &sizes, extent)?);
+        }
+        let instruction = |to| -> Lowered<Instruction> {
+            Ok(match (&op.kind, operands.as_slice()) {
+                (OpKind::Unary(unary), [from]) if has_unary(*unary, number) => {
+                    Instruction::Unary { op: *unary, from: *from, to }
+                }
+                (OpKind::Binary(binary), [a, b]) if has_binary(*binary, number) => {
+                    Instruction::Binary { op: *binary, a: *a, b: *b, to }
+                }
+                (OpKind::Compare { direction, kind }, [a, b]) => {
+                    let total = Some(warpforge_hlo::ir::CompareKind::TotalOrder);
+                    if *kind == total {
+                        return refuse("comparison in total order");
+                    }
+                    let (direction, number) = (*direction, operand_number);
+                    Instruction::Compare { direction, number, a: *a, b: *b, to }
+                }
+                (OpKind::Select, [predicate, a, b]) => {
+                    Instruction::Select { predicate: *predicate, a: *a, b: *b, to }
+                }
+                (OpKind::Clamp, [low, operand, high]) => {
+                    Instruction::Clamp { low: *low, operand: *operand, high: *high, to }
+                }
+                _ => return refuse(op.kind.name()),
+            })
+        };
+        match &op.kind {
+            OpKind::Convert => return self.convert(op, result, operands[0], extent),
+            OpKind::Unary(Unary::IsFinite) if operand_number.is_float() => {
+                let size = self.register(operand_number, extent);
+                let from = operands[0];
+                self.code.push(Instruction::Unary { op: Unary::Abs, from, to: size });
+                let infinity = match operand_number {
+                    Number::F32 => u64::from(f32::INFINITY.to_bits()),
+                    _ => f64::INFINITY.to_bits(),
+                };
+                let to = self.register(Number::Bool, extent);
+                self.code.push(Instruction::Compare {
+                    direction: Direction::Lt,
+                    number: operand_number,
+                    a: Operand::Register(size),
+                    b: Operand::Immediate(infinity),
+                    to,
+                });
+                return Ok(Form::Register(to));
+            }
+            _ => {}
+        }
+        // The result's register is made after the operands' ones.
+        let to = Register(self.registers.len());
+        let instruction = instruction(to)?;
+        self.register(number, extent);
+        self.code.push(instruction);
+        Ok(Form::Register(to))
+    }
+
+    fn convert(
+        &mut self,
+        op: &Op,
+        result: ValueId,
+        operand: Operand,
+        extent: Extent,
+    ) -> Lowered<Form> {
+        let (from, to) = (self.dtype(op.operands[0])?, self.dtype(result)?);
+        let (source, target) = (self.number(op.operands[0])?, self.number(result)?);
+        let mut value = operand;
+        if source != target {
+            let register = self.register(target, extent);
+            self.code.push(Instruction::Convert { number: source, from: value, to: register });
+            value = Operand::Register(register);
+        }
+        if from != to && matches!(to, DType::BF16 | DType::F16) {
+            let register = self.register(target, extent);
+            self.code.push(Instruction::Round { dtype: to, from: value, to: register });
+            value = Operand::Register(register);
+        }
+        Ok(match value {
+            Operand::Register(register) => Form::Register(register),
+            Operand::Immediate(bits) => Form::Immediate(bits),
+        })
+    }
+
+    fn finish(mut self, results: &[ValueId]) -> Lowered<Lowering> {
+        let mut outputs = Vec::with_capacity(results.len());
+        let mut direct: HashMap<Register, usize> = HashMap::new();
+        for (index, value) in results.iter().enumerate() {
+            let (sizes, dtype, number) =
+                (self.shape(*value)?, self.dtype(*value)?, self.number(*value)?);
+            let Some(extent) = self.domain.extent(&sizes) else {
+                return refuse("results of different shapes");
+            };
+            if extent == Extent::Element && !self.domain.in_order() {
+                return refuse("a result in another order than the rows");
+            }
+            let from = self.operand(*value, &sizes, extent)?;
+            outputs.push(OutputInfo { dtype, extent });
+            let whole = dtype.bytes() == number.bytes();
+            match from {
+                Operand::Register(register)
+                    if whole
+                        && self.registers[register.0].extent == extent
+                        && !direct.contains_key(&register) =>
+                {
+                    direct.insert(register, index);
+                }
+                from => self.code.push(Instruction::Store { from, number, output: index }),
+            }
+        }
+        let slots = self.assign_places(&direct);
+        let row = (!self.domain.reduced.is_empty()).then(|| self.domain.row());
+        let kernel = LoopKernel {
+            elements: self.domain.elements(),
+            row,
+            inputs: self.inputs,
+            outputs,
+            registers: self.registers,
+            slots,
+            code: self.code,
+        };
+        Ok(Lowering { kernel, constants: self.constants })
+    }
+
+    /// Gives each register a slot, used again once nobody reads the number any more.
+    fn assign_places(&mut self, direct: &HashMap<Register, usize>) -> Vec<usize> {
+        let mut last: HashMap<Register, usize> = HashMap::new();
+        for (at, instruction) in self.code.iter().enumerate() {
+            for operand in instruction.operands() {
+                if let Operand::Register(register) = operand {
+                    last.insert(register, at);
+                }
+            }
+        }
+        let mut slots: Vec<usize> = Vec::new();
+        let mut free: Vec<usize> = Vec::new();
+        for (at, instruction) in self.code.iter().enumerate() {
+            if let Some(to) = instruction.result() {
+                let info = &mut self.registers[to.0];
+                info.place = match direct.get(&to) {
+                    Some(output) => Place::Output(*output),
+                    None => {
+                        let slot = free.pop().unwrap_or_else(|| {
+                            slots.push(0);
+                            slots.len() - 1
+                        });
+                        slots[slot] = slots[slot].max(info.number.bytes());
+                        Place::Slot(slot)
+                    }
+                };
+            }
+            for operand in instruction.operands() {
+                if let Operand::Register(register) = operand
+                    && last.get(&register) == Some(&at)
+                    && let Place::Slot(slot) = self.registers[register.0].place
+                    && !free.contains(&slot)
+                {
+                    free.push(slot);
+                }
+            }
+        }
+        slots
+    }
+}
+
+/// Where dimensions that are not of size 1 go, among those of the result that are not.
+fn targets(dimensions: &[i64], from: &[usize], to: &[usize]) -> Vec<usize> {
+    let rank = |at: usize| to[..at].iter().filter(|size| **size != 1).count();
+    dimensions
+        .iter()
+        .zip(from)
+        .filter(|(_, size)| **size != 1)
+        .map(|(at, _)| rank(*at as usize))
+        .collect()
+}
+
+/// The bits of a constant's only element as its register type has them.
+fn immediate(dtype: DType, number: Number, bytes: &[u8]) -> u64 {
+    match Elements::from_bytes(dtype, bytes) {
+        Elements::Floats(values) => match (values.first().copied().unwrap_or(0.0), number) {
+            (value, Number::F32) => u64::from((value as f32).to_bits()),
+            (value, _) => value.to_bits(),
+        },
+        Elements::Integers(values) => values.first().copied().unwrap_or(0) as u64,
+        Elements::Complex(_) => 0,
+    }
+}
+
+fn lanes(number: Number) -> (&'static [Unary], &'static [Binary]) {
+    fn of<T: Lane>() -> (&'static [Unary], &'static [Binary]) {
+        (T::UNARY, T::BINARY)
+    }
+    match number {
+        Number::F32 => of::<f32>(),
+        Number::F64 => of::<f64>(),
+        Number::I8 => of::<i8>(),
+        Number::I16 => of::<i16>(),
+        Number::I32 => of::<i32>(),
+        Number::I64 => of::<i64>(),
+        Number::U8 => of::<u8>(),
+        Number::U16 => of::<u16>(),
+        Number::U32 => of::<u32>(),
+        Number::U64 => of::<u64>(),
+        Number::Bool => of::<Truth>(),
+    }
+}
+
+fn has_unary(op: Unary, number: Number) -> bool {
+    lanes(number).0.contains(&op)
+}
+
+fn has_binary(op: Binary, number: Number) -> bool {
+    lanes(number).1.contains(&op)
+}
+
+fn reduces(op: Binary, number: Number) -> bool {
+    let known = matches!(
+        op,
+        Binary::Add
+            | Binary::Multiply
+            | Binary::Maximum
+            | Binary::Minimum
+            | Binary::And
+            | Binary::Or
+            | Binary::Xor
+    );
+    known && has_binary(op, number)
+}

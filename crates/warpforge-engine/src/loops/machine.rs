@@ -1,0 +1,460 @@
+//! Runs a loop kernel: tile by tile, each instruction over the whole tile before the next, so that what one writes the next
+//! finds in the nearest cache.
+//!
+//! What always holds: a tile is a range of the domain's elements in row-major order, whole rows where the kernel reduces;
+//! tiles do not overlap, so each output element is written by one thread; the result of an element or a row does not depend
+//! on how the domain was cut.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use warpforge_hlo::ir::Direction;
+use warpforge_tensor::DType;
+
+use super::instruction::{Extent, Instruction, Number, Operand, Register};
+use super::kernel::{Access, LoopKernel, Place};
+use super::lane::{Lane, Truth};
+use super::narrow::{from_bf16, from_f16, to_bf16, to_f16};
+use super::vector::{Fold, Isa, Source, dispatch};
+use crate::pool::Pool;
+
+/// Elements of a tile, where rows do not say otherwise: some ten registers of f32 fit the nearest cache.
+const TILE: usize = 1024;
+
+thread_local! {
+    /// Room for the registers, kept between kernels.
+    static SCRATCH: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls a generic function with the type of a [`Number`].
+macro_rules! with_number {
+    ($number:expr, $type:ident => $body:expr) => {
+        match $number {
+            Number::F32 => {
+                type $type = f32;
+                $body
+            }
+            Number::F64 => {
+                type $type = f64;
+                $body
+            }
+            Number::I8 => {
+                type $type = i8;
+                $body
+            }
+            Number::I16 => {
+                type $type = i16;
+                $body
+            }
+            Number::I32 => {
+                type $type = i32;
+                $body
+            }
+            Number::I64 => {
+                type $type = i64;
+                $body
+            }
+            Number::U8 => {
+                type $type = u8;
+                $body
+            }
+            Number::U16 => {
+                type $type = u16;
+                $body
+            }
+            Number::U32 => {
+                type $type = u32;
+                $body
+            }
+            Number::U64 => {
+                type $type = u64;
+                $body
+            }
+            Number::Bool => {
+                type $type = Truth;
+                $body
+            }
+        }
+    };
+}
+
+/// The memory of one run: where inputs begin and outputs go.
+#[derive(Debug, Clone, Copy)]
+struct Memory<'a> {
+    inputs: &'a [*const u8],
+    outputs: &'a [*mut u8],
+}
+
+// SAFETY: inputs are only read; tiles write disjoint parts of the outputs.
+unsafe impl Sync for Memory<'_> {}
+
+impl LoopKernel {
+    /// Runs it over its whole domain.
+    ///
+    /// # Safety
+    ///
+    /// `inputs` and `outputs` have one pointer for each of the kernel's, to as many elements as its accesses reach, aligned
+    /// to their types; nothing else writes the inputs or touches the outputs meanwhile, and no output overlaps an input
+    /// unless the kernel reads that input at the place it writes.
+    pub(crate) unsafe fn run(&self, pool: &Pool, inputs: &[*const u8], outputs: &[*mut u8]) {
+        let memory = Memory { inputs, outputs };
+        if self.elements == 0 {
+            return;
+        }
+        let grain = self.grain();
+        pool.run_ranges(self.elements, grain, 4, &|range| {
+            SCRATCH.with_borrow_mut(|scratch| {
+                let words = self.scratch_bytes(grain).div_ceil(8) + 8;
+                if scratch.len() < words {
+                    scratch.resize(words, 0);
+                }
+                let mut start = range.start;
+                while start < range.end {
+                    let end = (start + grain).min(range.end);
+                    Tile::new(self, memory, scratch, start..end).run();
+                    start = end;
+                }
+            });
+        });
+    }
+
+    /// How many elements a tile has.
+    fn grain(&self) -> usize {
+        match self.row {
+            Some(row) if row >= TILE => row,
+            Some(row) => TILE / row.max(1) * row.max(1),
+            None => TILE,
+        }
+    }
+
+    fn scratch_bytes(&self, grain: usize) -> usize {
+        self.slots.iter().map(|bytes| slot_bytes(*bytes, grain)).sum()
+    }
+}
+
+/// Bytes of a slot that holds `grain` numbers; a multiple of a cache line.
+fn slot_bytes(number_bytes: usize, grain: usize) -> usize {
+    (number_bytes * grain).next_multiple_of(64)
+}
+
+/// One tile at work.
+struct Tile<'a> {
+    kernel: &'a LoopKernel,
+    memory: Memory<'a>,
+    range: Range<usize>,
+    /// Elements of a row; the whole tile where the kernel does not reduce.
+    row: usize,
+    /// Where each register is.
+    places: Vec<*mut u8>,
+    isa: Isa,
+}
+
+impl<'a> Tile<'a> {
+    fn new(
+        kernel: &'a LoopKernel,
+        memory: Memory<'a>,
+        scratch: &mut [u64],
+        range: Range<usize>,
+    ) -> Self {
+        let row = kernel.row.unwrap_or(range.len()).max(1);
+        let base = scratch.as_mut_ptr().cast::<u8>();
+        // SAFETY: there are 64 bytes more than the slots take.
+        let base = unsafe { base.add(base.align_offset(64)) };
+        let grain = kernel.grain();
+        let mut offsets = Vec::with_capacity(kernel.slots.len());
+        let mut total = 0;
+        for bytes in &kernel.slots {
+            offsets.push(total);
+            total += slot_bytes(*bytes, grain);
+        }
+        let mut tile =
+            Self { kernel, memory, range, row, places: Vec::new(), isa: Isa::detected() };
+        tile.places = kernel
+            .registers
+            .iter()
+            .map(|register| match register.place {
+                // SAFETY: slots lie within the scratch, which was made large enough.
+                Place::Slot(slot) => unsafe { base.add(offsets[slot]) },
+                Place::Output(output) => {
+                    let first = tile.first(register.extent);
+                    // SAFETY: the output has an element for each of the domain, or for each row.
+                    unsafe { memory.outputs[output].add(first * register.number.bytes()) }
+                }
+            })
+            .collect();
+        tile
+    }
+
+    /// The number of the tile's first element or row.
+    fn first(&self, extent: Extent) -> usize {
+        match extent {
+            Extent::Element => self.range.start,
+            Extent::Row => self.range.start / self.row,
+        }
+    }
+
+    /// How many elements or rows the tile has.
+    fn count(&self, extent: Extent) -> usize {
+        match extent {
+            Extent::Element => self.range.len(),
+            Extent::Row => self.range.len() / self.row,
+        }
+    }
+
+    fn extent(&self, register: Register) -> Extent {
+        self.kernel.registers[register.0].extent
+    }
+
+    fn number(&self, register: Register) -> Number {
+        self.kernel.registers[register.0].number
+    }
+
+    /// What a register holds.
+    fn values<T>(&self, register: Register) -> &'a [T] {
+        let count = self.count(self.extent(register));
+        // SAFETY: the register's place has room for that many numbers of its type, all written by an earlier instruction;
+        // instructions never write a register they read.
+        unsafe { std::slice::from_raw_parts(self.places[register.0].cast::<T>(), count) }
+    }
+
+    /// Room for what a register will hold.
+    fn room<T>(&self, register: Register) -> &'a mut [T] {
+        let count = self.count(self.extent(register));
+        // SAFETY: as above; the register is not among those the instruction reads, and no slice of it is alive. Every bit
+        // pattern is a number of its type.
+        unsafe { std::slice::from_raw_parts_mut(self.places[register.0].cast::<T>(), count) }
+    }
+
+    /// What an operand means for a result of this extent.
+    fn source<T: Lane>(&self, operand: Operand, extent: Extent) -> Source<'a, T> {
+        match operand {
+            Operand::Immediate(bits) => Source::One(T::from_bits(bits)),
+            Operand::Register(register) => {
+                let values = self.values::<T>(register);
+                match (self.extent(register), extent) {
+                    (Extent::Row, Extent::Element) => Source::PerRow(values),
+                    _ => Source::Each(values),
+                }
+            }
+        }
+    }
+
+    fn run(&mut self) {
+        for instruction in &self.kernel.code {
+            self.step(instruction);
+        }
+    }
+
+    fn step(&mut self, instruction: &Instruction) {
+        let (isa, row) = (self.isa, self.row);
+        match instruction {
+            Instruction::Load { input, to } => self.load(*input, *to),
+            Instruction::Store { from, number, output } => self.store(*from, *number, *output),
+            Instruction::Unary { op, from, to } => with_number!(self.number(*to), T => {
+                let from = self.source::<T>(*from, self.extent(*to));
+                dispatch!(isa, unary(*op, from, row, self.room::<T>(*to)));
+            }),
+            Instruction::Binary { op, a, b, to } => with_number!(self.number(*to), T => {
+                let extent = self.extent(*to);
+                let (a, b) = (self.source::<T>(*a, extent), self.source::<T>(*b, extent));
+                dispatch!(isa, binary(*op, a, b, row, self.room::<T>(*to)));
+            }),
+            Instruction::Compare { direction, number, a, b, to } => with_number!(*number, T => {
+                let extent = self.extent(*to);
+                let (a, b) = (self.source::<T>(*a, extent), self.source::<T>(*b, extent));
+                dispatch!(isa, compare(*direction, a, b, row, self.room::<Truth>(*to)));
+            }),
+            Instruction::Select { predicate, a, b, to } => with_number!(self.number(*to), T => {
+                let extent = self.extent(*to);
+                let predicate = self.source::<Truth>(*predicate, extent);
+                let (a, b) = (self.source::<T>(*a, extent), self.source::<T>(*b, extent));
+                dispatch!(isa, select(predicate, a, b, row, self.room::<T>(*to)));
+            }),
+            Instruction::Clamp { low, operand, high, to } => self.clamp(*low, *operand, *high, *to),
+            Instruction::Convert { number, from, to } => self.convert(*number, *from, *to),
+            Instruction::Round { dtype, from, to } => {
+                let from = self.source::<f32>(*from, self.extent(*to));
+                let room = self.room::<f32>(*to);
+                match dtype {
+                    DType::BF16 => {
+                        dispatch!(isa, convert(from, row, room, |x| from_bf16(to_bf16(x))));
+                    }
+                    _ => dispatch!(isa, convert(from, row, room, |x| from_f16(to_f16(x)))),
+                }
+            }
+            Instruction::Reduce { op, initial, from, to } => with_number!(self.number(*to), T => {
+                let initial = self.source::<T>(*initial, Extent::Row);
+                reduce::<T>(isa, *op, initial, self.values::<T>(*from), row, self.room::<T>(*to));
+            }),
+        }
+    }
+
+    /// Between two numbers, the lower one first: NaN where any of them is.
+    fn clamp(&self, low: Operand, operand: Operand, high: Operand, to: Register) {
+        let (isa, row, extent) = (self.isa, self.row, self.extent(to));
+        with_number!(self.number(to), T => {
+            let (low, high) = (self.source::<T>(low, extent), self.source::<T>(high, extent));
+            let operand = self.source::<T>(operand, extent);
+            let room = self.room::<T>(to);
+            dispatch!(isa, binary(warpforge_hlo::ir::Binary::Maximum, low, operand, row, room));
+            // In place, number by number.
+            for (index, value) in room.iter_mut().enumerate() {
+                let high = match high {
+                    Source::Each(high) => high[index],
+                    Source::PerRow(high) => high[index / row],
+                    Source::One(high) => high,
+                };
+                *value = Lane::minimum(*value, high);
+            }
+        });
+    }
+
+    fn convert(&self, number: Number, from: Operand, to: Register) {
+        let (isa, row, extent) = (self.isa, self.row, self.extent(to));
+        let target = self.number(to);
+        if target == Number::Bool {
+            with_number!(number, T => {
+                let zero = Source::One(T::default());
+                let from = self.source::<T>(from, extent);
+                dispatch!(isa, compare(Direction::Ne, from, zero, row, self.room::<Truth>(to)));
+            });
+            return;
+        }
+        macro_rules! to_each {
+            ($from:ty, $read:expr; $($variant:ident $target:ident)+) => {
+                match target {
+                    $(Number::$variant => {
+                        let from = self.source::<$from>(from, extent);
+                        let room = self.room::<$target>(to);
+                        dispatch!(isa, convert(from, row, room, |x: $from| $read(x) as $target));
+                    })+
+                    Number::Bool => {}
+                }
+            };
+        }
+        macro_rules! from_each {
+            ($($variant:ident $from:ty, $read:expr;)+) => {
+                match number {
+                    $(Number::$variant => to_each!($from, $read; F32 f32 F64 f64 I8 i8 I16 i16 I32 i32 I64 i64
+                        U8 u8 U16 u16 U32 u32 U64 u64),)+
+                }
+            };
+        }
+        from_each!(
+            F32 f32, |x| x; F64 f64, |x| x; I8 i8, |x| x; I16 i16, |x| x; I32 i32, |x| x; I64 i64, |x| x;
+            U8 u8, |x| x; U16 u16, |x| x; U32 u32, |x| x; U64 u64, |x| x; Bool Truth, |x: Truth| x.0;
+        );
+    }
+
+    fn load(&mut self, input: usize, to: Register) {
+        let access = &self.kernel.inputs[input];
+        let base = self.memory.inputs[access.operand];
+        let extent = self.extent(to);
+        let (first, count) = (self.first(extent), self.count(extent));
+        let same = |number: Number| access.dtype.bytes() == number.bytes();
+        let number = self.number(to);
+        let in_slot = matches!(self.kernel.registers[to.0].place, Place::Slot(_));
+        // Numbers that lie in a row and need no widening are read where they are.
+        if in_slot
+            && same(number)
+            && let Some(at) = access.run_at(first, count)
+        {
+            // SAFETY: the access reaches that element.
+            self.places[to.0] = unsafe { base.offset(at * number.bytes() as isize) }.cast_mut();
+            return;
+        }
+        match (access.dtype, number.bytes()) {
+            // SAFETY: the caller's promise: all elements that the access reaches are there, of this type.
+            (DType::BF16, _) => unsafe {
+                gather::<u16, f32>(access, base, first, self.room(to), from_bf16);
+            },
+            // SAFETY: as above.
+            (DType::F16, _) => unsafe {
+                gather::<u16, f32>(access, base, first, self.room(to), from_f16);
+            },
+            // SAFETY: as above; the bits are copied.
+            (_, 1) => unsafe { gather::<u8, u8>(access, base, first, self.room(to), |x| x) },
+            // SAFETY: as above.
+            (_, 2) => unsafe { gather::<u16, u16>(access, base, first, self.room(to), |x| x) },
+            // SAFETY: as above.
+            (_, 4) => unsafe { gather::<u32, u32>(access, base, first, self.room(to), |x| x) },
+            // SAFETY: as above.
+            _ => unsafe { gather::<u64, u64>(access, base, first, self.room(to), |x| x) },
+        }
+    }
+
+    fn store(&self, from: Operand, number: Number, output: usize) {
+        let target = &self.kernel.outputs[output];
+        let (first, count) = (self.first(target.extent), self.count(target.extent));
+        // SAFETY: the output has an element for each of the domain, or for each row, and this tile alone writes these.
+        let at = unsafe { self.memory.outputs[output].add(first * target.dtype.bytes()) };
+        let (isa, row) = (self.isa, self.row);
+        match target.dtype {
+            DType::BF16 | DType::F16 => {
+                // SAFETY: as above.
+                let room = unsafe { std::slice::from_raw_parts_mut(at.cast::<u16>(), count) };
+                let from = self.source::<f32>(from, target.extent);
+                if target.dtype == DType::BF16 {
+                    dispatch!(isa, convert(from, row, room, to_bf16));
+                } else {
+                    dispatch!(isa, convert(from, row, room, to_f16));
+                }
+            }
+            _ => with_number!(number, T => {
+                // SAFETY: as above.
+                let room = unsafe { std::slice::from_raw_parts_mut(at.cast::<T>(), count) };
+                let from = self.source::<T>(from, target.extent);
+                dispatch!(isa, convert(from, row, room, |x| x));
+            }),
+        }
+    }
+}
+
+fn reduce<T: Fold>(
+    isa: Isa,
+    op: warpforge_hlo::ir::Binary,
+    initial: Source<'_, T>,
+    from: &[T],
+    row: usize,
+    out: &mut [T],
+) {
+    dispatch!(isa, reduce(op, initial, from, row, out));
+}
+
+/// Copies the elements from `first` on, in the order of the domain, into `out`.
+///
+/// # Safety
+///
+/// All elements that the access reaches lie behind `base`.
+unsafe fn gather<S: Copy, T: Copy>(
+    access: &Access,
+    base: *const u8,
+    first: usize,
+    out: &mut [T],
+    widen: impl Fn(S) -> T + Copy,
+) {
+    let base = base.cast::<S>();
+    let mut filled = 0;
+    access.runs(first, out.len(), |at, stride, count| {
+        let part = &mut out[filled..filled + count];
+        filled += count;
+        // SAFETY: the access reaches these elements.
+        unsafe {
+            match stride {
+                1 => {
+                    let from = std::slice::from_raw_parts(base.offset(at), count);
+                    for (out, value) in part.iter_mut().zip(from) {
+                        *out = widen(*value);
+                    }
+                }
+                0 => part.fill(widen(*base.offset(at))),
+                _ => {
+                    for (index, out) in part.iter_mut().enumerate() {
+                        *out = widen(*base.offset(at + index as isize * stride));
+                    }
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,13 @@
+//! Loop kernels: chains of ops on elements, with reductions of rows between them, as one pass over memory. Plain Rust,
+//! compiled for several sets of vector instructions.
+
+mod float_function;
+mod instruction;
+mod kernel;
+mod lane;
+mod lower;
+mod machine;
+pub(crate) mod narrow;
+pub(crate) mod vector;
+
+pub(crate) use lower::{Lowering, lower};

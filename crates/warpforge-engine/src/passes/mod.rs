@@ -1,0 +1,74 @@
+//! Rewriting a program into one that computes the same with less: one pass per file, each from a program to a program that is
+//! still StableHLO, so that every stage can be printed, verified and run by the reference interpreter.
+
+mod fold_constants;
+mod fold_views;
+mod inline_calls;
+mod remove_dead_code;
+mod rewrite;
+mod share_equal_ops;
+mod simplify_algebra;
+
+use warpforge_hlo::ir::{Function, Program};
+
+pub use fold_constants::FoldConstants;
+pub use fold_views::FoldViews;
+pub use inline_calls::InlineCalls;
+pub use remove_dead_code::RemoveDeadCode;
+pub use share_equal_ops::ShareEqualOps;
+pub use simplify_algebra::SimplifyAlgebra;
+
+pub(crate) use fold_constants::tensor as constant_tensor;
+pub(crate) use rewrite::Rewriter;
+
+use crate::EngineError;
+
+/// A step from a program to one that computes the same.
+pub trait Pass {
+    /// Its name, as `--dump` and errors show it.
+    fn name(&self) -> &'static str;
+
+    /// The program after it; only the function `entry` and what it uses is kept.
+    fn run(&self, program: Program, entry: &str) -> Result<Program, EngineError>;
+}
+
+/// The passes that every program goes through, in order.
+pub fn normalizing() -> Vec<Box<dyn Pass>> {
+    vec![
+        Box::new(InlineCalls),
+        Box::new(FoldConstants),
+        Box::new(SimplifyAlgebra),
+        Box::new(FoldViews),
+        Box::new(ShareEqualOps),
+        Box::new(FoldConstants),
+        Box::new(SimplifyAlgebra),
+        Box::new(FoldViews),
+        Box::new(ShareEqualOps),
+        Box::new(RemoveDeadCode),
+    ]
+}
+
+/// The program after all normalizing passes.
+pub fn normalize(program: Program, entry: &str) -> Result<Program, EngineError> {
+    normalizing().iter().try_fold(program, |program, pass| pass.run(program, entry))
+}
+
+/// The function that a run begins with.
+pub(crate) fn entry<'a>(program: &'a Program, name: &str) -> Result<&'a Function, EngineError> {
+    program
+        .function(name)
+        .ok_or_else(|| EngineError::Input(format!("there is no function @{name}")))
+}
+
+/// Rewrites the entry function alone; a program after inlining has no other.
+pub(crate) fn rewrite(
+    mut program: Program,
+    name: &str,
+    change: impl FnOnce(&Function) -> Result<Function, EngineError>,
+) -> Result<Program, EngineError> {
+    let changed = change(entry(&program, name)?)?;
+    if let Some(function) = program.functions.iter_mut().find(|function| function.name == name) {
+        *function = changed;
+    }
+    Ok(program)
+}

@@ -1,0 +1,285 @@
+//! Products by the vendor library: weights that do not change are packed once, what follows the product is done with it.
+#![allow(unsafe_code)]
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use warpforge_onednn::{
+    Argument, Attributes, BinaryKind, DataType, Eltwise, Execution, MemoryDesc, OnednnError,
+    Primitive, Threadpool, Threads, matmul, reorder,
+};
+use warpforge_tensor::DType;
+
+use super::recognize::stride_in;
+use super::{Activation, Index, Product, Tail};
+use crate::EngineError;
+use crate::kernels::{Cost, Kernel};
+use crate::plan::Buffer;
+use crate::pool::{Pool, inside};
+use crate::view::View;
+
+/// The engine's threads as the library sees them.
+pub(crate) struct PoolThreads(pub(crate) Arc<Pool>);
+
+impl Threads for PoolThreads {
+    fn count(&self) -> usize {
+        self.0.threads()
+    }
+
+    fn inside(&self) -> bool {
+        inside()
+    }
+
+    fn run(&self, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
+        self.0.run(tasks, body);
+    }
+}
+
+/// Where a pointer of the execution comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// An input of the cluster, so many bytes in.
+    Input(usize, isize),
+    /// The packed weights.
+    Packed,
+    /// The result.
+    Output,
+    Scratch,
+}
+
+/// A product the library computes.
+pub(crate) struct Library {
+    execution: Mutex<Execution>,
+    threads: Arc<Threadpool>,
+    origins: Vec<Origin>,
+    packed: Option<Buffer>,
+    scratch: Buffer,
+    cost: Cost,
+}
+
+fn data_type(dtype: DType) -> Result<DataType, EngineError> {
+    match dtype {
+        DType::F32 => Ok(DataType::F32),
+        DType::BF16 => Ok(DataType::Bf16),
+        DType::F16 => Ok(DataType::F16),
+        other => Err(EngineError::Unsupported(format!("a product of {other} by the library"))),
+    }
+}
+
+fn failed(error: &OnednnError) -> EngineError {
+    EngineError::Unsupported(error.to_string())
+}
+
+/// A description with these sizes and strides; a dimension of size 1 steps over all inner ones, and one that steps nowhere
+/// counts as of size 1.
+fn strided(dtype: DType, dimensions: &[(usize, isize)]) -> Result<MemoryDesc, EngineError> {
+    let sizes: Vec<usize> =
+        dimensions.iter().map(|(size, stride)| if *stride == 0 { 1 } else { *size }).collect();
+    let mut strides = vec![0; sizes.len()];
+    let mut dense = 1;
+    for place in (0..sizes.len()).rev() {
+        let stride = dimensions[place].1;
+        strides[place] = match usize::try_from(stride) {
+            Ok(0) => dense,
+            Ok(stride) => stride,
+            Err(_) => return Err(EngineError::Unsupported("an operand read backwards".into())),
+        };
+        dense = dense.max(strides[place] * sizes[place]);
+    }
+    MemoryDesc::strided(data_type(dtype)?, &sizes, &strides).map_err(|error| failed(&error))
+}
+
+impl Library {
+    /// Makes a product ready. `weights` leads to the right operand where it never changes.
+    pub(crate) fn new(
+        product: &Product,
+        threads: &Arc<Threadpool>,
+        weights: Option<*const u8>,
+        cost: Cost,
+    ) -> Result<Self, EngineError> {
+        let batch = |pick: fn(&Index) -> isize| -> Vec<(usize, isize)> {
+            product.batch.iter().map(|index| (index.size, pick(index))).collect()
+        };
+        let with = |mut outer: Vec<(usize, isize)>, a: (usize, isize), b: (usize, isize)| {
+            outer.extend([a, b]);
+            outer
+        };
+        let Product { rows, columns, depth, .. } = product;
+        if depth.size == 0 || rows.size == 0 || columns.size == 0 || product.count() == 0 {
+            return Err(EngineError::Unsupported("an empty product by the library".into()));
+        }
+        let src = with(batch(|index| index.lhs), (rows.size, rows.lhs), (depth.size, depth.lhs));
+        let right =
+            with(batch(|index| index.rhs), (depth.size, depth.rhs), (columns.size, columns.rhs));
+        let dst =
+            with(batch(|index| index.out), (rows.size, rows.out), (columns.size, columns.out));
+        let src = strided(product.dtypes[0], &src)?;
+        let plain = strided(product.dtypes[1], &right)?;
+        let dst = strided(product.dtypes[2], &dst)?;
+        let packs = weights.is_some() && product.batch.is_empty();
+        let asked = if packs {
+            let sizes = [depth.size, columns.size];
+            MemoryDesc::any(data_type(product.dtypes[1])?, &sizes)
+                .map_err(|error| failed(&error))?
+        } else {
+            plain.clone()
+        };
+        let mut attributes = Attributes::new().threads(threads.count());
+        let mut bias: Option<(MemoryDesc, usize, isize)> = None;
+        let mut others: Vec<(Argument, MemoryDesc, usize, isize)> = Vec::new();
+        for tail in &product.tails {
+            match tail {
+                Tail::Activation(activation) => {
+                    attributes = match activation {
+                        Activation::Relu => attributes.eltwise(Eltwise::Relu, 0.0, 0.0),
+                        Activation::GeluErf => attributes.eltwise(Eltwise::GeluErf, 0.0, 0.0),
+                        Activation::Tanh => attributes.eltwise(Eltwise::Tanh, 0.0, 0.0),
+                        Activation::Swish => attributes.eltwise(Eltwise::Swish, 1.0, 0.0),
+                    };
+                }
+                Tail::Add { operand, dtype, view } => {
+                    let described = product.operand_of_tail(view, *dtype)?;
+                    let offset = view.offset * dtype.bytes() as isize;
+                    let per_column = described.dims().iter().rev().skip(1).all(|size| *size == 1);
+                    if per_column && attributes.post_ops() == 0 && bias.is_none() {
+                        bias = Some((described, *operand, offset));
+                    } else {
+                        let place = Argument::PostOp(attributes.post_ops());
+                        attributes = attributes.binary(BinaryKind::Add, described.clone());
+                        others.push((place, described, *operand, offset));
+                    }
+                }
+            }
+        }
+        let primitive = matmul(&src, &asked, bias.as_ref().map(|bias| &bias.0), &dst, &attributes)
+            .map_err(|error| failed(&error))?;
+        let primitive = Arc::new(primitive);
+        let chosen = primitive.descriptor(Argument::Weights).unwrap_or_else(|| asked.clone());
+        let right_offset = product.offsets[1] * product.dtypes[1].bytes() as isize;
+        let packed = match weights {
+            // SAFETY: the caller's promise: all elements that the strides reach are there.
+            Some(weights) if packs => {
+                Some(unsafe { pack(weights.offset(right_offset), &plain, &chosen, threads) }?)
+            }
+            _ => None,
+        };
+        let left_offset = product.offsets[0] * product.dtypes[0].bytes() as isize;
+        let mut operands = vec![
+            (Argument::Src, src),
+            (Argument::Weights, chosen),
+            (Argument::Dst, dst),
+            (Argument::Scratchpad, scratchpad(&primitive)?),
+        ];
+        let mut origins = vec![
+            Origin::Input(product.operands[0], left_offset),
+            if packed.is_some() {
+                Origin::Packed
+            } else {
+                Origin::Input(product.operands[1], right_offset)
+            },
+            Origin::Output,
+            Origin::Scratch,
+        ];
+        if let Some((described, operand, offset)) = bias {
+            operands.push((Argument::Bias, described));
+            origins.push(Origin::Input(operand, offset));
+        }
+        for (place, described, operand, offset) in others {
+            operands.push((place, described));
+            origins.push(Origin::Input(operand, offset));
+        }
+        let scratch = Buffer::new(primitive.scratchpad_bytes());
+        let execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
+        Ok(Self {
+            execution: Mutex::new(execution),
+            threads: Arc::clone(threads),
+            origins,
+            packed,
+            scratch,
+            cost,
+        })
+    }
+}
+
+fn scratchpad(primitive: &Primitive) -> Result<MemoryDesc, EngineError> {
+    MemoryDesc::row_major(DataType::U8, &[primitive.scratchpad_bytes()])
+        .map_err(|error| failed(&error))
+}
+
+/// Copies weights into the layout the library chose.
+unsafe fn pack(
+    weights: *const u8,
+    from: &MemoryDesc,
+    to: &MemoryDesc,
+    threads: &Arc<Threadpool>,
+) -> Result<Buffer, EngineError> {
+    let attributes = Attributes::new().threads(threads.count());
+    let primitive = Arc::new(reorder(from, to, &attributes).map_err(|error| failed(&error))?);
+    let packed = Buffer::new(to.bytes());
+    let scratch = Buffer::new(primitive.scratchpad_bytes());
+    let operands = [
+        (Argument::Src, from.clone()),
+        (Argument::Dst, to.clone()),
+        (Argument::Scratchpad, scratchpad(&primitive)?),
+    ];
+    let mut execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
+    let pointers = [weights.cast_mut(), packed.pointer(), scratch.pointer()];
+    // SAFETY: the caller's promise for the weights; the other two are as large as described.
+    unsafe { execution.run(threads, &pointers) }.map_err(|error| failed(&error))?;
+    Ok(packed)
+}
+
+impl Product {
+    /// How an operand that is added lies, in the dimensions of the result.
+    fn operand_of_tail(&self, view: &View, dtype: DType) -> Result<MemoryDesc, EngineError> {
+        let own = View::row_major(&view.sizes);
+        let mut dimensions = Vec::with_capacity(self.batch.len() + 2);
+        for index in self.batch.iter().chain([&self.rows, &self.columns]) {
+            let stride = if index.size == 1 {
+                Some(0)
+            } else {
+                stride_in(&own, view, index.size, index.own)
+            };
+            let Some(stride) = stride else {
+                return Err(EngineError::Unsupported("a summand at uneven distances".into()));
+            };
+            dimensions.push((index.size, stride));
+        }
+        strided(dtype, &dimensions)
+    }
+}
+
+impl Kernel for Library {
+    fn backend(&self) -> &'static str {
+        "library"
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    unsafe fn launch(
+        &self,
+        _: &Pool,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) -> Result<(), EngineError> {
+        let pointers: Vec<*mut u8> = self
+            .origins
+            .iter()
+            .map(|origin| match origin {
+                // SAFETY: the offset leads to an element of the operand.
+                Origin::Input(input, offset) => {
+                    unsafe { inputs[*input].offset(*offset) }.cast_mut()
+                }
+                Origin::Packed => {
+                    self.packed.as_ref().map_or(std::ptr::null_mut(), Buffer::pointer)
+                }
+                Origin::Output => outputs[0],
+                Origin::Scratch => self.scratch.pointer(),
+            })
+            .collect();
+        let mut execution = self.execution.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the caller's promise; packed weights and scratch are as large as the library asked.
+        unsafe { execution.run(&self.threads, &pointers) }.map_err(|error| failed(&error))
+    }
+}

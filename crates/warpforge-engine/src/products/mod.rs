@@ -1,0 +1,101 @@
+//! Matrix products: which ops they are made of, how their operands lie, and the kernels that compute them.
+
+#[cfg(feature = "onednn")]
+mod library;
+mod portable;
+mod recognize;
+
+#[cfg(feature = "onednn")]
+pub(crate) use library::{Library, PoolThreads};
+pub(crate) use recognize::recognize;
+
+use warpforge_tensor::DType;
+
+use crate::view::View;
+
+/// One index of a product and how far apart its elements are: in the left operand, in the right one, in the cluster's result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Index {
+    pub(crate) size: usize,
+    pub(crate) lhs: isize,
+    pub(crate) rhs: isize,
+    pub(crate) out: isize,
+    /// In the product's own result, before it is placed.
+    pub(crate) own: isize,
+}
+
+/// A function applied to each element of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activation {
+    Relu,
+    GeluErf,
+    Tanh,
+    Swish,
+}
+
+/// What is done to each element after the sum.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tail {
+    /// Another tensor is added: an operand of the cluster, seen in the shape of the product's own result.
+    Add {
+        operand: usize,
+        dtype: DType,
+        view: View,
+    },
+    Activation(Activation),
+}
+
+/// A batch of products of matrices, each operand at any distances.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Product {
+    /// Operands of the cluster: left and right.
+    pub(crate) operands: [usize; 2],
+    /// Where their first elements lie.
+    pub(crate) offsets: [isize; 2],
+    /// The types of left, right and result.
+    pub(crate) dtypes: [DType; 3],
+    /// Indices of both operands and the result, outermost first.
+    pub(crate) batch: Vec<Index>,
+    /// The row of the left operand and of the result.
+    pub(crate) rows: Index,
+    /// The column of the right operand and of the result.
+    pub(crate) columns: Index,
+    /// What is summed over.
+    pub(crate) depth: Index,
+    /// What is done to each element, in order.
+    pub(crate) tails: Vec<Tail>,
+    /// The shape of the product's own result, and where its elements lie in the cluster's.
+    pub(crate) result: View,
+}
+
+impl Product {
+    /// How many products there are.
+    pub(crate) fn count(&self) -> usize {
+        self.batch.iter().map(|index| index.size).product()
+    }
+
+    /// Multiplications and additions.
+    pub(crate) fn flops(&self) -> u64 {
+        let sizes = [self.rows.size, self.columns.size, self.depth.size, self.count(), 2];
+        sizes.iter().fold(1_u64, |product, size| product.saturating_mul(*size as u64))
+    }
+
+    /// Whether nothing follows the product, and its result is where it belongs.
+    #[cfg(feature = "onednn")]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.tails.is_empty()
+    }
+
+    /// Where the matrices of product `number` begin: left, right, result.
+    pub(crate) fn starts(&self, mut number: usize) -> [isize; 3] {
+        let mut starts = [self.offsets[0], self.offsets[1], 0];
+        for index in self.batch.iter().rev() {
+            let at = (number % index.size.max(1)) as isize;
+            number /= index.size.max(1);
+            starts[0] += at * index.lhs;
+            starts[1] += at * index.rhs;
+            starts[2] += at * index.out;
+        }
+        starts
+    }
+}

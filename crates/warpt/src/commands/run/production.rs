@@ -1,0 +1,137 @@
+//! The production tier: compile once, run once or as often as asked.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
+use warpforge_engine::reference::Value;
+use warpforge_engine::{Executable, Options, interface};
+use warpforge_hlo::ir::Function;
+
+use super::program::Source;
+use super::{free_memory, inputs, interpreter, profile, results};
+use crate::arguments::run::RunArguments;
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Compiles and runs.
+pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output) -> Result<Exit> {
+    if arguments.trace.is_some() {
+        bail!("--trace needs --tier correctness: kernels do not keep what lies between their ops");
+    }
+    let entry = interpreter(&source.program, arguments).entry()?;
+    let gathered =
+        inputs::gather(entry, &arguments.weights, &arguments.inputs, arguments.random_inputs)?;
+    let mut fixed = HashMap::new();
+    let mut values = Vec::new();
+    for (place, gathered) in gathered.into_iter().enumerate() {
+        match gathered.value {
+            Value::Tensor(tensor) if gathered.fixed => {
+                fixed.insert(place, tensor);
+            }
+            value => values.push(value),
+        }
+    }
+    let threads = match arguments.threads {
+        Some(threads) => usize::from(threads),
+        None => allowed_cpus().len().max(1),
+    };
+    let pool = Arc::new(Pool::new(threads, &Placement::spread(threads))?);
+    let options = Options {
+        function: Some(entry.name.clone()),
+        memory_bytes: Some(arguments.max_memory.unwrap_or_else(free_memory)),
+        fixed,
+    };
+    let started = Instant::now();
+    let compiled = Executable::compile(&source.program, pool, &options);
+    let mut executable = compiled.map_err(|error| source.explain(error))?;
+    let compile_seconds = started.elapsed().as_secs_f64();
+    if let Some(reason) = executable.unplanned() {
+        output.note(&format!("note: run by the reference interpreter: {reason}"));
+    }
+    if arguments.serve {
+        let ready = serde_json::json!({
+            "threads": threads,
+            "compile_milliseconds": compile_seconds * 1e3,
+            "kernels": executable.report().len(),
+            "arena_bytes": executable.arena_bytes(),
+        });
+        output.line(&format!("ready {ready}"))?;
+        return serve(arguments, entry, &mut executable, &values, output);
+    }
+    let started = Instant::now();
+    let computed = executable.run(&values).map_err(|error| source.explain(error))?;
+    let seconds = started.elapsed().as_secs_f64();
+    let ran = ran(arguments, entry, &executable, seconds, computed);
+    if let Some(path) = &arguments.outputs {
+        ran.write(path)?;
+    }
+    if arguments.json {
+        output.line(&ran.json())?;
+    } else if arguments.profile {
+        // The first run also brings memory and code into place.
+        executable.run(&values).map_err(|error| source.explain(error))?;
+        let width = output.width();
+        output.text(&profile::page(&executable.report(), compile_seconds, width))?;
+    } else if let Some(path) = &arguments.outputs {
+        output.note(&format!("{} results written to {}", ran.results.len(), path.display()));
+    } else {
+        let width = output.width();
+        output.text(&ran.page(width))?;
+    }
+    Ok(Exit::Pass)
+}
+
+fn ran<'a>(
+    arguments: &'a RunArguments,
+    entry: &'a Function,
+    executable: &Executable,
+    seconds: f64,
+    computed: Vec<Value>,
+) -> results::Ran<'a> {
+    results::Ran {
+        file: &arguments.file,
+        tier: arguments.tier,
+        function: &entry.name,
+        ops: executable.function().body.op_count() as u64,
+        seconds,
+        peak_bytes: executable.arena_bytes() as u64,
+        results: interface::results(entry).into_iter().zip(computed).collect(),
+    }
+}
+
+/// Answers lines until `quit` or the end.
+fn serve(
+    arguments: &RunArguments,
+    entry: &Function,
+    executable: &mut Executable,
+    values: &[Value],
+    output: &mut Output,
+) -> Result<Exit> {
+    let mut last: Option<(f64, Vec<Value>)> = None;
+    for line in std::io::stdin().lock().lines() {
+        let line = line.context("cannot read the next request")?;
+        match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
+            ("run", _) => {
+                let started = Instant::now();
+                let computed = executable.run(values)?;
+                let elapsed = started.elapsed();
+                output.line(&elapsed.as_nanos().to_string())?;
+                last = Some((elapsed.as_secs_f64(), computed));
+            }
+            ("outputs", path) => {
+                let Some((seconds, computed)) = last.take() else { bail!("nothing has run yet") };
+                let ran = ran(arguments, entry, executable, seconds, computed);
+                ran.write(Path::new(path))?;
+                output.line("ok")?;
+            }
+            ("quit", _) => break,
+            (other, _) => bail!("expected run, outputs PATH or quit, found {other:?}"),
+        }
+    }
+    Ok(Exit::Pass)
+}
