@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         "WARPFORGE_ONEDNN_ROOT",
         "WARPFORGE_ONEDNN_SYSTEM",
         "WARPFORGE_ONEDNN_SOURCE",
-        "WARPFORGE_CACHE_DIR",
+        "WARPFORGE_CACHE",
         "XDG_CACHE_HOME",
         "CXX",
         "CXXFLAGS",

@@ -64,8 +64,8 @@ impl Library {
             .chain(usual)
             .find(|root| root.join("include/oneapi/dnnl/dnnl_version.h").exists())
             .ok_or_else(|| {
-                "WARPFORGE_ONEDNN_SYSTEM is set, but neither pkg-config nor /usr/local nor /usr has a oneDNN 3 \
-                 (Debian: apt-get install libdnnl-dev)"
+                "WARPFORGE_ONEDNN_SYSTEM is set, but neither pkg-config nor /usr/local nor /usr \
+                 has a oneDNN 3"
                     .to_owned()
             })
             .and_then(|root| Self::at(&root, "WARPFORGE_ONEDNN_SYSTEM"))

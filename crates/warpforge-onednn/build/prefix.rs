@@ -107,15 +107,16 @@ fn remove(directory: &Path) -> Outcome<()> {
     }
 }
 
-/// `WARPFORGE_CACHE_DIR`, else `warpforge` in the user's cache.
+/// `WARPFORGE_CACHE`, else `warpforge` in the user's cache.
 fn cache_directory() -> Outcome<PathBuf> {
-    if let Some(directory) = setting("WARPFORGE_CACHE_DIR") {
+    if let Some(directory) = setting("WARPFORGE_CACHE") {
         return Ok(PathBuf::from(directory));
     }
     if let Some(directory) = setting("XDG_CACHE_HOME") {
         return Ok(PathBuf::from(directory).join("warpforge"));
     }
     setting("HOME").map(|home| PathBuf::from(home).join(".cache/warpforge")).ok_or_else(|| {
-        "neither WARPFORGE_CACHE_DIR nor XDG_CACHE_HOME nor HOME says where a built oneDNN may lie".to_owned()
+        "neither WARPFORGE_CACHE nor XDG_CACHE_HOME nor HOME says where a built oneDNN may lie"
+            .to_owned()
     })
 }

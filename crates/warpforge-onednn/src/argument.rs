@@ -59,6 +59,16 @@ pub enum Operand {
 }
 
 impl Operand {
+    /// The same among all operands.
+    pub(crate) const fn argument(self) -> Argument {
+        match self {
+            Operand::Src => Argument::Src,
+            Operand::Src1 => Argument::Src1,
+            Operand::Weights => Argument::Weights,
+            Operand::Dst => Argument::Dst,
+        }
+    }
+
     pub(crate) const fn code(self) -> c_int {
         match self {
             Operand::Src => sys::DNNL_ARG_SRC,

@@ -169,18 +169,29 @@ impl Attributes {
         self.threads
     }
 
-    /// The operands that exist because of these attributes, with the descriptors of those that have one.
-    pub(crate) fn arguments(&self) -> Vec<(Argument, Option<MemoryDesc>)> {
-        let post_ops =
+    /// The second operands of binary post-ops.
+    pub(crate) fn post_op_operands(&self) -> Vec<(Argument, MemoryDesc)> {
+        let operands =
             self.post_ops.iter().enumerate().filter_map(|(index, post_op)| match post_op {
-                PostOp::Binary { operand, .. } => {
-                    Some((Argument::PostOp(index), Some(operand.clone())))
-                }
+                PostOp::Binary { operand, .. } => Some((Argument::PostOp(index), operand.clone())),
                 _ => None,
             });
-        let scales = self.scales.iter().map(|scale| (Argument::Scales(scale.operand), None));
-        let zeros = self.zero_points.iter().map(|zero| (Argument::ZeroPoints(zero.operand), None));
-        post_ops.chain(scales).chain(zeros).collect()
+        operands.collect()
+    }
+
+    /// Factors and zero points as flat tensors, as many as the operands' dimensions, masks and groups make.
+    pub(crate) fn quantization_operands(
+        &self,
+        dims: impl Fn(Operand) -> Option<Vec<usize>>,
+    ) -> Result<Vec<(Argument, MemoryDesc)>, OnednnError> {
+        let scales = self.scales.iter().map(|scale| (Argument::Scales(scale.operand), scale));
+        let zeros = self.zero_points.iter().map(|zero| (Argument::ZeroPoints(zero.operand), zero));
+        let describe = |(argument, quantization): (Argument, &Quantization)| {
+            let dims = dims(quantization.operand).unwrap_or_default();
+            let count = quantization.count(&dims);
+            Ok((argument, MemoryDesc::row_major(quantization.data_type, &[count])?))
+        };
+        scales.chain(zeros).map(describe).collect()
     }
 
     /// The library's form.
@@ -281,6 +292,21 @@ type SetQuantization = unsafe extern "C" fn(
 ) -> c_int;
 
 impl Quantization {
+    /// How many numbers there are for an operand of these dimensions.
+    fn count(&self, dims: &[usize]) -> usize {
+        // Groups are those of the last dimensions.
+        let ungrouped = dims.len().saturating_sub(self.groups.len());
+        let along = |(axis, dim): (usize, &usize)| {
+            let group = axis.checked_sub(ungrouped).and_then(|axis| self.groups.get(axis));
+            if self.mask >> axis & 1 == 0 {
+                1
+            } else {
+                dim.div_ceil(group.map_or(1, |group| *group.max(&1)))
+            }
+        };
+        dims.iter().enumerate().map(along).product()
+    }
+
     fn apply(
         &self,
         call: &'static str,

@@ -76,7 +76,7 @@ impl Execution {
             }
             if let Some(expected) = primitive.descriptor(*argument)
                 && expected != *descriptor
-                && !same_bytes(&expected, descriptor, *argument)
+                && !is_as_good(&expected, descriptor, *argument)
             {
                 return Err(invalid(
                     CALL,
@@ -185,9 +185,18 @@ impl Execution {
     }
 }
 
-/// Memory that only the library looks into may be described in any way that has its size.
-fn same_bytes(expected: &MemoryDesc, given: &MemoryDesc, argument: Argument) -> bool {
-    argument == Argument::Scratchpad && given.bytes() >= expected.bytes()
+/// Scratch memory may be described in any way that is large enough, quantization as any dense tensor of as many
+/// elements.
+fn is_as_good(expected: &MemoryDesc, given: &MemoryDesc, argument: Argument) -> bool {
+    match argument {
+        Argument::Scratchpad => given.bytes() >= expected.bytes(),
+        Argument::Scales(_) | Argument::ZeroPoints(_) => {
+            given.data_type() == expected.data_type()
+                && given.bytes() == expected.bytes()
+                && given.is_strided().is_some()
+        }
+        _ => false,
+    }
 }
 
 fn null_pointer(argument: Argument, primitive: &Primitive) -> OnednnError {

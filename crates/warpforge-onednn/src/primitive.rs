@@ -2,7 +2,7 @@
 //! number of executions on any threads share one.
 #![allow(unsafe_code)]
 
-use crate::argument::Argument;
+use crate::argument::{Argument, Operand};
 use crate::attributes::{Attributes, RawAttributes};
 use crate::error::{OnednnError, check, invalid};
 use crate::memory::MemoryDesc;
@@ -19,7 +19,7 @@ pub struct Primitive {
     implementation: String,
     scratchpad: Option<MemoryDesc>,
     /// Operands that exist because of the attributes.
-    attribute_arguments: Vec<(Argument, Option<MemoryDesc>)>,
+    attribute_operands: Vec<(Argument, MemoryDesc)>,
     threads: usize,
 }
 
@@ -53,11 +53,15 @@ impl Primitive {
             raw,
             request,
             scratchpad: None,
-            attribute_arguments: attributes.arguments(),
+            attribute_operands: attributes.post_op_operands(),
             threads: attributes.thread_count(),
         };
         primitive.scratchpad = primitive.descriptor.argument(Argument::Scratchpad)?;
         primitive.refuse_sums_of_nothing(call)?;
+        let dims =
+            |operand: Operand| Some(primitive.descriptor(operand.argument())?.dims().to_vec());
+        let quantization = attributes.quantization_operands(dims)?;
+        primitive.attribute_operands.extend(quantization);
         Ok(primitive)
     }
 
@@ -99,14 +103,21 @@ impl Primitive {
     }
 
     /// The descriptor of an operand, with the layout that was chosen for one that was given as `any`. None when the
-    /// primitive has no such operand, or one whose layout it does not fix (scales and zero points).
+    /// primitive has no such operand. Factors and zero points are described as flat tensors; any other shape of as
+    /// many elements will do.
     pub fn descriptor(&self, argument: Argument) -> Option<MemoryDesc> {
+        let stated = || self.attribute_operands.iter().find(|(name, _)| *name == argument);
         match argument {
-            Argument::PostOp(_) | Argument::Scales(_) | Argument::ZeroPoints(_) => {
-                self.attribute_arguments.iter().find(|(name, _)| *name == argument)?.1.clone()
+            Argument::Scales(_) | Argument::ZeroPoints(_) => {
+                stated().map(|(_, found)| found.clone())
             }
             // A descriptor that the library hands out can be copied; there is no other reason to fail than memory.
-            _ => self.descriptor.argument(argument).ok().flatten(),
+            _ => self
+                .descriptor
+                .argument(argument)
+                .ok()
+                .flatten()
+                .or_else(|| stated().map(|(_, found)| found.clone())),
         }
     }
 
@@ -124,7 +135,7 @@ impl Primitive {
             Argument::Scratchpad => self.scratchpad_bytes() > 0,
             _ => self.descriptor(*argument).is_some(),
         });
-        own.chain(self.attribute_arguments.iter().map(|(argument, _)| *argument))
+        own.chain(self.attribute_operands.iter().map(|(argument, _)| *argument))
     }
 }
 

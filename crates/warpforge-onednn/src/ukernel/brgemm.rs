@@ -192,12 +192,7 @@ impl Brgemm {
                 request(),
             ));
         };
-        let wanted = post_ops
-            .attributes
-            .arguments()
-            .iter()
-            .filter(|(_, descriptor)| descriptor.is_some())
-            .count();
+        let wanted = post_ops.attributes.post_op_operands().len();
         if operands.len() != wanted {
             let reason = format!("{} operands for {wanted} binary post-ops", operands.len());
             return Err(invalid("Brgemm::execute_post_ops", reason, request()));

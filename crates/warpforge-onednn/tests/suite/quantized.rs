@@ -4,7 +4,7 @@ use crate::matmul::product;
 use crate::support::*;
 use std::sync::Arc;
 use warpforge_onednn::{
-    Argument, DataType, Fpmath, MemoryDesc, OnednnError, Operand, Status, matmul,
+    Argument, DataType, Execution, Fpmath, MemoryDesc, OnednnError, Operand, Status, matmul,
 };
 
 fn row_major(data_type: DataType, dims: &[usize]) -> MemoryDesc {
@@ -31,6 +31,10 @@ fn integers_with_factors_and_zero_points() {
             .zero_points(Operand::Dst, 0);
         let primitive = Arc::new(matmul(&src, &any, None, &dst, &attributes).unwrap());
         let chosen = primitive.descriptor(Argument::Weights).unwrap();
+        let expected = primitive.descriptor(Argument::Scales(Operand::Weights)).unwrap();
+        assert_eq!(expected.dims(), [n]);
+        let short = [(Argument::Scales(Operand::Weights), row_major(DataType::F32, &[n - 1]))];
+        assert!(Execution::new(&primitive, &short).is_err());
         let mut source = fastrand::Rng::with_seed(31);
         let a = random(&mut source, src_type, m * k);
         let b = random(&mut source, DataType::S8, k * n);
