@@ -220,7 +220,8 @@ impl MemoryDesc {
         self.0.data_type.unwrap_or(DataType::F32)
     }
 
-    /// Bytes of memory that a tensor of this layout takes; 0 while the layout is still the library's choice.
+    /// Bytes of memory from the first element of a tensor of this layout to the end of its last (or to the end of
+    /// what the library keeps behind them); 0 while the layout is still the library's choice.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
@@ -267,6 +268,11 @@ impl MemoryDesc {
         inner.bytes = unsafe { sys::dnnl_memory_desc_get_size(raw) };
         if rank > 0 {
             inner.layout = layout(&inner, rank)?;
+            if let Layout::Strided(strides) = &inner.layout {
+                let bits = inner.data_type.map_or(0, DataType::bits);
+                let elements = extent(&inner.dims, strides).unwrap_or(0);
+                inner.bytes = elements.saturating_mul(bits).div_ceil(8);
+            }
         }
         Ok(MemoryDesc(Arc::new(inner)))
     }
@@ -290,10 +296,12 @@ fn layout(inner: &Inner, rank: usize) -> Result<Layout, OnednnError> {
     let sizes = numbers(inner.raw, sys::dnnl_query_inner_blks, blocks)?;
     let indices = numbers(inner.raw, sys::dnnl_query_inner_idxs, blocks)?;
     let offset = wide_number(inner.raw, sys::dnnl_query_submemory_offset_s64)?;
-    // The library may append sums of the weights to a layout that has only strides.
-    let bits = extent(&inner.dims, &strides)
-        .map_or(0, |elements| elements * inner.data_type.map_or(0, DataType::bits));
-    if blocks == 0 && offset == 0 && bits.div_ceil(8) == inner.bytes {
+    // The library counts a gap after the last element, and may append sums of weights to a layout with strides only.
+    let bits = inner.data_type.map_or(0, DataType::bits);
+    let whole =
+        inner.dims.iter().zip(&strides).map(|(dim, stride)| dim.saturating_mul(*stride)).max();
+    let whole = if inner.dims.contains(&0) { 0 } else { whole.unwrap_or(0) };
+    if blocks == 0 && offset == 0 && whole.saturating_mul(bits).div_ceil(8) == inner.bytes {
         return Ok(Layout::Strided(strides));
     }
     Ok(Layout::Blocked(strides, indices.into_iter().zip(sizes).collect()))
