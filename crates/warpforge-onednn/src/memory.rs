@@ -47,6 +47,8 @@ enum Layout {
     Any,
     /// One stride for each dimension, in elements.
     Strided(Vec<usize>),
+    /// Strides, and the place of the first element in the whole tensor's memory.
+    Part(Vec<usize>, usize),
     /// Strides of blocks, then the blocks inside as (dimension, size).
     Blocked(Vec<usize>, Vec<(usize, usize)>),
     /// Known to the library alone.
@@ -268,11 +270,16 @@ impl MemoryDesc {
         inner.bytes = unsafe { sys::dnnl_memory_desc_get_size(raw) };
         if rank > 0 {
             inner.layout = layout(&inner, rank)?;
-            if let Layout::Strided(strides) = &inner.layout {
-                let bits = inner.data_type.map_or(0, DataType::bits);
-                let elements = extent(&inner.dims, strides).unwrap_or(0);
-                inner.bytes = elements.saturating_mul(bits).div_ceil(8);
-            }
+            // The library counts a gap behind the last element and leaves out what lies before a part.
+            let (strides, offset) = match &inner.layout {
+                Layout::Strided(strides) => (strides, 0),
+                Layout::Part(strides, offset) => (strides, *offset),
+                _ => return Ok(MemoryDesc(Arc::new(inner))),
+            };
+            let bits = inner.data_type.map_or(0, DataType::bits);
+            let elements =
+                extent(&inner.dims, strides).map_or(0, |elements| elements.saturating_add(offset));
+            inner.bytes = elements.saturating_mul(bits).div_ceil(8);
         }
         Ok(MemoryDesc(Arc::new(inner)))
     }
@@ -296,15 +303,41 @@ fn layout(inner: &Inner, rank: usize) -> Result<Layout, OnednnError> {
     let sizes = numbers(inner.raw, sys::dnnl_query_inner_blks, blocks)?;
     let indices = numbers(inner.raw, sys::dnnl_query_inner_idxs, blocks)?;
     let offset = wide_number(inner.raw, sys::dnnl_query_submemory_offset_s64)?;
-    // The library counts a gap after the last element, and may append sums of weights to a layout with strides only.
-    let bits = inner.data_type.map_or(0, DataType::bits);
-    let whole =
-        inner.dims.iter().zip(&strides).map(|(dim, stride)| dim.saturating_mul(*stride)).max();
-    let whole = if inner.dims.contains(&0) { 0 } else { whole.unwrap_or(0) };
-    if blocks == 0 && offset == 0 && whole.saturating_mul(bits).div_ceil(8) == inner.bytes {
+    if blocks == 0 && offset > 0 {
+        return Ok(Layout::Part(strides, usize::try_from(offset).unwrap_or(0)));
+    }
+    if blocks == 0 && has_nothing_else(inner, &strides) {
         return Ok(Layout::Strided(strides));
     }
     Ok(Layout::Blocked(strides, indices.into_iter().zip(sizes).collect()))
+}
+
+/// Whether these strides are all there is to the layout: the library may append sums of weights to the elements.
+fn has_nothing_else(inner: &Inner, strides: &[usize]) -> bool {
+    let (Some(data_type), Some(dims), Some(strides)) =
+        (inner.data_type, array(&inner.dims), array(strides))
+    else {
+        return false;
+    };
+    let mut plain = null_mut();
+    // SAFETY: arrays of full length; the new descriptor is compared and freed here.
+    unsafe {
+        let rank = inner.dims.len() as c_int;
+        let code = data_type.code();
+        let status = sys::dnnl_memory_desc_create_with_strides(
+            &mut plain,
+            rank,
+            dims.as_ptr(),
+            code,
+            strides.as_ptr(),
+        );
+        if status != sys::dnnl_success {
+            return false;
+        }
+        let equal = sys::dnnl_memory_desc_equal(plain, inner.raw) != 0;
+        sys::dnnl_memory_desc_destroy(plain);
+        equal
+    }
 }
 
 /// How many elements lie between the first and one past the last; None when that overflows.
@@ -394,6 +427,7 @@ impl fmt::Debug for MemoryDesc {
             Layout::Any => f.write_str("{any}"),
             Layout::Opaque => f.write_str("{opaque}"),
             Layout::Strided(strides) => write!(f, "{{{}}}", list(strides)),
+            Layout::Part(strides, offset) => write!(f, "{{{} at {offset}}}", list(strides)),
             Layout::Blocked(strides, blocks) => {
                 write!(f, "{{{}", list(strides))?;
                 for (index, size) in blocks {

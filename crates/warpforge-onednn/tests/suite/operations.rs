@@ -56,6 +56,7 @@ fn part_of_a_tensor() {
     let target = f32(&[2, 3]);
     let x: Vec<f64> = (0..24).map(f64::from).collect();
     assert_eq!(part.is_strided(), None, "a part has an offset");
+    assert_eq!((part.bytes(), format!("{part:?}").as_str()), (17 * 4, "f32[2, 3]{6, 1 at 8}"));
     let result = packed(&part, &mut place(&whole, &x), &target);
     assert_eq!(values(&target, &result), [8.0, 9.0, 10.0, 14.0, 15.0, 16.0]);
     assert!(whole.submemory(&[2, 3], &[3, 2]).is_err());
