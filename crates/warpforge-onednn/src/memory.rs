@@ -357,7 +357,7 @@ pub(crate) fn array(values: &[usize]) -> Option<Dimensions> {
     (1..=MAX_RANK).contains(&values.len()).then(|| full_array(values))
 }
 
-/// As [`array`], for values whose number is known to be small enough.
+/// As [`array()`], for values whose number is known to be small enough.
 fn full_array(values: &[usize]) -> Dimensions {
     let mut array = [0; MAX_RANK];
     for (entry, value) in array.iter_mut().zip(values) {

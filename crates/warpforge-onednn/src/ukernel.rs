@@ -4,7 +4,7 @@
 //! A thread that runs [`Brgemm`]s first calls [`Brgemm::set_hw_context`] (AMX keeps a tile configuration in each thread)
 //! and [`release_hw_context`] when it is done; between two different kernels the context is set again. Where the linked
 //! oneDNN has no micro-kernels (they are an experimental part of it, which our own build turns on), every constructor
-//! answers [`OnednnError::Missing`] and [`is_available`] says so beforehand.
+//! answers [`crate::OnednnError::Missing`] and [`is_available`] says so beforehand.
 
 #[cfg_attr(not(onednn_ukernel), path = "ukernel/absent.rs")]
 mod brgemm;
