@@ -1,0 +1,45 @@
+//! The linked library itself: its version, what it sees of this machine, its licence.
+#![allow(unsafe_code)]
+
+use crate::sys;
+
+/// The licence of the linked oneDNN and the notices of the third parties in it. They must go with every binary that links
+/// this crate.
+pub const NOTICES: &str = include_str!(concat!(env!("OUT_DIR"), "/notices.txt"));
+
+/// Major, minor and patch number of the linked library.
+pub fn version() -> (u32, u32, u32) {
+    // SAFETY: the library answers with a pointer to a constant.
+    let version = unsafe { &*sys::dnnl_version() };
+    let number = |number: i32| u32::try_from(number).unwrap_or(0);
+    (number(version.major), number(version.minor), number(version.patch))
+}
+
+/// The instruction set that implementations are chosen for on this machine, in the library's words.
+pub fn cpu_isa() -> String {
+    // SAFETY: takes nothing and answers with a number.
+    let code = unsafe { sys::dnnl_get_effective_cpu_isa() };
+    match code {
+        0x1 => "sse4.1",
+        0x3 => "avx",
+        0x7 => "avx2",
+        0xf => "avx2 with vnni",
+        0x1f => "avx2 with vnni and conversions",
+        0x27 => "avx512 core",
+        0x67 => "avx512 core with vnni",
+        0xe7 => "avx512 core with bf16",
+        0x1ef => "avx10.1 (avx512 with fp16)",
+        0xfef => "avx10.1 (avx512 with fp16) with amx",
+        0x1fef => "avx10.1 (avx512 with fp16) with amx fp16",
+        0x201ff => "avx10.2",
+        0x22fff => "avx10.2 with amx 2",
+        other => return format!("instruction set {other:#x}"),
+    }
+    .to_owned()
+}
+
+/// Whether the library prints a line for every primitive it creates and runs, on standard output. For debugging.
+pub fn set_verbose(on: bool) {
+    // SAFETY: stores one number. The only failure is a level that does not exist.
+    unsafe { sys::dnnl_set_verbose(if on { 2 } else { 0 }) };
+}
