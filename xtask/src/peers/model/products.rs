@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         depth: usize,
     ) -> anyhow::Result<()> {
         ensure!(depth <= MOST_CALLS, "calls nest deeper than {MOST_CALLS}");
-        let flow = Flow::of(function, weights);
+        let flow = Flow::of(self.program, function, weights);
         let call = self.calls;
         for op in &function.body.ops {
             match &op.kind {
@@ -200,6 +200,7 @@ fn sizes(
 
 /// Who defines and who reads each value of a function.
 struct Flow<'a> {
+    program: &'a Program,
     function: &'a Function,
     definitions: HashMap<ValueId, &'a Op>,
     users: HashMap<ValueId, Vec<&'a Op>>,
@@ -207,7 +208,7 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn of(function: &'a Function, weights: &[bool]) -> Self {
+    fn of(program: &'a Program, function: &'a Function, weights: &[bool]) -> Self {
         let mut definitions = HashMap::new();
         let mut users: HashMap<ValueId, Vec<&Op>> = HashMap::new();
         for op in &function.body.ops {
@@ -218,7 +219,7 @@ impl<'a> Flow<'a> {
         }
         let arguments = function.arguments.iter().zip(weights);
         let weights = arguments.map(|(argument, is)| (argument.value, *is)).collect();
-        Self { function, definitions, users, weights }
+        Self { program, function, definitions, users, weights }
     }
 
     /// The value behind ops that only change the form.
@@ -305,13 +306,18 @@ impl<'a> Flow<'a> {
         for _ in 0..ACTIVATION_REACH {
             let mut next = Vec::new();
             for op in reached.iter().filter_map(|value| self.users.get(value)).flatten() {
-                match op.kind {
-                    OpKind::Unary(Unary::ChloErf | Unary::ChloErfc) => {
-                        return Some(Activation::Gelu);
+                if let Some(found) = activation_of(&op.kind) {
+                    return Some(found);
+                }
+                match &op.kind {
+                    // Exporters keep activations as functions of one argument.
+                    OpKind::Call { callee } if op.operands.len() == 1 => {
+                        let inner = self.program.function(callee);
+                        let mut ops = inner.into_iter().flat_map(|inner| &inner.body.ops);
+                        if let Some(found) = ops.find_map(|op| activation_of(&op.kind)) {
+                            return Some(found);
+                        }
                     }
-                    OpKind::Unary(Unary::Tanh) => return Some(Activation::GeluTanh),
-                    OpKind::Unary(Unary::Logistic) => return Some(Activation::Silu),
-                    OpKind::Binary(Binary::Maximum) => return Some(Activation::Relu),
                     OpKind::Unary(Unary::Negate)
                     | OpKind::Binary(
                         Binary::Multiply | Binary::Divide | Binary::Add | Binary::Power,
@@ -325,6 +331,17 @@ impl<'a> Flow<'a> {
         }
         None
     }
+}
+
+/// The activation that an op is the heart of.
+fn activation_of(kind: &OpKind) -> Option<Activation> {
+    Some(match kind {
+        OpKind::Unary(Unary::ChloErf | Unary::ChloErfc) => Activation::Gelu,
+        OpKind::Unary(Unary::Tanh) => Activation::GeluTanh,
+        OpKind::Unary(Unary::Logistic) => Activation::Silu,
+        OpKind::Binary(Binary::Maximum) => Activation::Relu,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -380,7 +397,9 @@ mod tests {
         };
         let down = Product { weights: true, bias: true, residual: true, ..product(1, 8, 16, 64) };
         assert_eq!(products, [linear, linear, product(1, 8, 8, 16), up, down]);
-        assert_eq!(counted(products)[0], (up, 1));
+        let counts = counted(products);
+        assert_eq!(counts.len(), 4);
+        assert!(counts.contains(&(linear, 2)) && counts.contains(&(up, 1)), "{counts:?}");
         assert_eq!(up.to_string(), "1 x [8 x 64 x 16], weights, bias, Gelu");
     }
 
@@ -394,6 +413,26 @@ mod tests {
         let flops = |products: &[Product]| products.iter().map(Product::flops).sum::<f64>();
         let all: Vec<Product> = found.iter().map(|each| each.product).collect();
         assert_eq!(flops(&merged), flops(&all));
+    }
+
+    #[test]
+    fn an_activation_may_be_a_function_of_its_own() {
+        let text = r#"module @m {
+  func.func public @main(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> tensor<4x2xf32> {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    %1 = call @silu(%0) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    return %1 : tensor<4x2xf32>
+  }
+  func.func private @silu(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
+    %0 = stablehlo.logistic %a : tensor<4x2xf32>
+    %1 = stablehlo.multiply %a, %0 : tensor<4x2xf32>
+    return %1 : tensor<4x2xf32>
+  }
+}
+"#;
+        let found = derive(&parse_verified(text).unwrap()).unwrap();
+        assert_eq!(found[0].product.activation, Some(Activation::Silu));
+        assert!(found[0].product.weights && !found[0].product.bias);
     }
 
     #[test]

@@ -154,17 +154,16 @@ fn openvino() -> Vec<Setting> {
 }
 
 fn iree() -> Vec<Setting> {
-    let tiling = |on: bool| format!("--iree-opt-data-tiling={on}");
+    // Above O1 some kernels want more stack than the compiler allows by itself.
+    let optimized = ["--iree-opt-level=O3", "--iree-llvmcpu-stack-allocation-limit=262144"];
+    let tiled = [optimized[0], optimized[1], "--iree-opt-data-tiling=true"];
     vec![
         setting("default", json!({"flags": []})),
-        setting("O3", json!({"flags": ["--iree-opt-level=O3"]})),
+        setting("weights as parameters", json!({"flags": [], "parameters": true})),
+        setting("O3, weights as parameters", json!({"flags": optimized, "parameters": true})),
         setting(
             "O3, data tiling, weights as parameters",
-            json!({"flags": ["--iree-opt-level=O3", tiling(true)], "parameters": true}),
-        ),
-        setting(
-            "O3, no data tiling, weights as parameters",
-            json!({"flags": ["--iree-opt-level=O3", tiling(false)], "parameters": true}),
+            json!({"flags": tiled, "parameters": true}),
         ),
     ]
 }

@@ -75,10 +75,8 @@ def with_parameters(text: str, names: dict[int, str]) -> str:
     arguments = re.findall(r"%arg(\d+): (tensor<[^>]*>)(?: \{[^}]*\})?", text[start:end])
     kept = [f"%arg{place}: {kind}" for place, kind in arguments if int(place) not in names]
     moved = [(place, kind) for place, kind in arguments if int(place) in names]
-    named = "#stream.parameter.named"
-    globals_ = "".join(
-        f'  util.global private @p{place} = {named}<"{SCOPE}"::"{names[int(place)]}"> : {kind}\n' for place, kind in moved
-    )
+    stored = {place: f'#stream.parameter.named<"{SCOPE}"::"{names[int(place)]}">' for place, _ in moved}
+    globals_ = "".join(f"  util.global private @p{place} = {stored[place]} : {kind}\n" for place, kind in moved)
     loads = "".join(f"    %arg{place} = util.global.load @p{place} : {kind}\n" for place, kind in moved)
     function = text.rindex("\n", 0, start) + 1
     # The signature is one line; the first op stands on the next.

@@ -1,7 +1,7 @@
 """ONNX Runtime's CPU provider on the model converted from PyTorch, with all graph optimizations.
 
-Settings: `transformers` (also fused by `onnxruntime.transformers` as this kind of model), `affinity` (each worker on its
-own CPU), `spinning` (workers wait busily), `flush_denormals`.
+Settings: `transformers` (also fused by `onnxruntime.transformers` as this kind of model), `affinity` (each worker on
+its own CPU), `spinning` (workers wait busily), `flush_denormals`.
 """
 
 import os

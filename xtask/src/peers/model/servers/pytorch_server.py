@@ -1,7 +1,7 @@
 """PyTorch on the CPU: eager, or compiled by `torch.compile`.
 
-Settings: `compile` (none, or a mode of torch.compile), `freezing` (weights become constants that Inductor packs), `cast`
-(`module`: weights and activations in bf16; `autocast`: chosen op by op), `channels_last` (of convolution models).
+Settings: `compile` (none, or a mode of torch.compile), `freezing` (weights become constants that Inductor packs),
+`cast` (`module`: weights and activations in bf16; `autocast`: chosen op by op), `channels_last` (of convolutions).
 """
 
 import contextlib

@@ -83,3 +83,22 @@ impl Engine {
         self != Self::Bare
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::root;
+
+    #[test]
+    fn every_peer_has_a_server_and_every_version_is_fixed() {
+        let servers = root().join("xtask/src/peers/model/servers");
+        for peer in Engine::PEERS {
+            let server = peer.server().unwrap();
+            assert!(servers.join(server).is_file(), "{server}");
+        }
+        let list = std::fs::read_to_string(servers.join("requirements.txt")).unwrap();
+        for line in list.lines().filter(|line| !line.starts_with('#')) {
+            assert!(line.contains("=="), "{line}");
+        }
+    }
+}

@@ -10,9 +10,9 @@ use warpt_bench::{BenchError, Cancel};
 
 /// Workers of an engine may wait busily for a while after a run. Each sample begins when that is over on the other side.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Compiling a large model with every option on takes minutes.
+/// Compiling a large model with every option on takes minutes; so does a run where an engine has no fast kernels.
 const LIMITS: LineLimits =
-    LineLimits { start: Duration::from_secs(1800), answer: Duration::from_secs(300) };
+    LineLimits { start: Duration::from_secs(1200), answer: Duration::from_secs(300) };
 /// The longest reason that is told.
 const LONGEST_REASON: usize = 240;
 
