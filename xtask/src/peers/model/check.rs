@@ -6,8 +6,15 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use warpforge_tensor::Tensor;
 use warpforge_tensor::safetensors::File;
+use warpt_bench::paired::Subject as _;
 
 use super::exports::Export;
+use super::rows::Wanted;
+use super::session::{Prepared, Session};
+use super::settings;
+use super::sides::{Engine, ModelProcess, launch, reason};
+use super::workloads::{Case, Workload};
+use crate::measurement::{Goal, Measured, Row};
 
 /// The result that is furthest away.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +72,88 @@ fn numbers(tensor: &Tensor) -> anyhow::Result<Vec<f64>> {
         return Ok(tensor.floats()?);
     }
     Ok(tensor.integers()?.into_iter().map(|value| value as f64).collect())
+}
+
+/// How far the results of the last run are from PyTorch's; an error where that is too far.
+pub(super) fn checked(
+    session: &Session,
+    process: &mut ModelProcess,
+    prepared: &Prepared<'_>,
+) -> anyhow::Result<f64> {
+    let directory = tempfile::tempdir_in(session.folder("outputs")?)?;
+    let path = directory.path().join("outputs.safetensors");
+    process.outputs(&path)?;
+    let furthest = furthest(&path, &prepared.f32)?;
+    let allowed = prepared.case.precision.tolerance();
+    anyhow::ensure!(
+        furthest.relative <= allowed,
+        "wrong results: {} differs from PyTorch's by {:.1e} of its largest value, {allowed:.0e} is allowed",
+        furthest.name,
+        furthest.relative
+    );
+    Ok(furthest.relative)
+}
+
+/// `--check`: every side's results against PyTorch's, with its default setting and without timing. The value of ours is the
+/// largest difference, that of the peer what is allowed.
+pub(super) fn rows(
+    session: &Session,
+    workload: &Workload,
+    case: &Case,
+    wanted: &Wanted<'_>,
+) -> Vec<Row> {
+    let goal = Goal::Minimum(1.0);
+    let name = |engine: &Engine| format!("{}_{}", workload.case_name(case), engine.name());
+    let engines: Vec<Engine> =
+        std::iter::once(Engine::Ours).chain(wanted.peers.iter().copied()).collect();
+    let engines: Vec<Engine> =
+        engines.into_iter().filter(|engine| wanted.wants(&name(engine))).collect();
+    let prepared = match session.prepare(workload, case) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            let why = reason(&format!("{error:#}"));
+            return engines.iter().map(|each| Row::unmeasured(&name(each), goal, &why)).collect();
+        }
+    };
+    let mut rows = Vec::new();
+    for engine in &engines {
+        eprintln!("  checking {}", engine.title());
+        rows.push(match check_one(session, *engine, &prepared) {
+            Ok(measured) => Row::new(&name(engine), goal, measured),
+            Err(error) => Row::unmeasured(&name(engine), goal, reason(&format!("{error:#}"))),
+        });
+        if session.cancel.is_cancelled() {
+            break;
+        }
+    }
+    rows
+}
+
+fn check_one(
+    session: &Session,
+    engine: Engine,
+    prepared: &Prepared<'_>,
+) -> anyhow::Result<Measured> {
+    let precision = prepared.case.precision;
+    let settings = settings::of(engine, prepared.workload, precision, &session.cpus);
+    let setting = settings.first().context("an engine has at least one setting")?;
+    let launch = launch(session, engine, setting, prepared)?;
+    let mut process = ModelProcess::new(engine.title(), launch, &session.cancel);
+    process.restart()?;
+    process.sample()?;
+    let error = checked(session, &mut process, prepared)?;
+    let allowed = precision.tolerance();
+    // An error of nothing is no more than a thousandth of what is allowed.
+    let ratio = allowed / error.max(allowed / 1000.0);
+    Ok(Measured {
+        ours: error,
+        peer: allowed,
+        unit: "of max",
+        ratio,
+        low: ratio,
+        high: ratio,
+        notes: vec![format!("{}: {}", setting.name, process.about())],
+    })
 }
 
 #[cfg(test)]

@@ -88,8 +88,9 @@ pub(super) fn run(arguments: &ModelArguments) -> anyhow::Result<Verdict> {
             if !wanted.any_of(&workload.case_name(case)) {
                 continue;
             }
-            eprintln!("{}: {}", workload.case_name(case), workload.what);
-            let measure = if arguments.check { rows::check } else { rows::measure };
+            let size = if arguments.quick { " (a small one)" } else { "" };
+            eprintln!("{}: {}{size}", workload.case_name(case), workload.what);
+            let measure = if arguments.check { check::rows } else { rows::measure };
             all.extend(measure(&session, workload, case, &wanted));
             if std::io::stderr().is_terminal() {
                 eprint!("\r\x1b[K");

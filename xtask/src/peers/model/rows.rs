@@ -8,9 +8,10 @@ use anyhow::Context;
 use warpt_bench::MonotonicClock;
 use warpt_bench::paired::{PairedConfig, Progress, Side, compare, first_reading};
 
+use super::check::checked;
 use super::session::{Prepared, Session};
 use super::sides::{Engine, ModelProcess, launch, reason};
-use super::tuning::{Trial, Tuned, checked, setting_named, tune};
+use super::tuning::{Trial, Tuned, setting_named, tune};
 use super::workloads::{Case, Workload};
 use crate::measurement::{Goal, Measured, Row};
 
@@ -29,7 +30,8 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn wants(&self, name: &str) -> bool {
+    /// Whether a row of this name is wanted.
+    pub(super) fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()))
     }
 
@@ -259,69 +261,6 @@ fn pair(
         low: comparison.low,
         high: comparison.high,
         notes,
-    })
-}
-
-/// `--check`: every side's results against PyTorch's, with its default setting and without timing. The value of ours is the
-/// largest difference, that of the peer what is allowed.
-pub(super) fn check(
-    session: &Session,
-    workload: &Workload,
-    case: &Case,
-    wanted: &Wanted<'_>,
-) -> Vec<Row> {
-    let goal = Goal::Minimum(1.0);
-    let name = |engine: &Engine| format!("{}_{}", workload.case_name(case), engine.name());
-    let engines: Vec<Engine> =
-        std::iter::once(Engine::Ours).chain(wanted.peers.iter().copied()).collect();
-    let engines: Vec<Engine> =
-        engines.into_iter().filter(|engine| wanted.wants(&name(engine))).collect();
-    let prepared = match session.prepare(workload, case) {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            let why = reason(&format!("{error:#}"));
-            return engines.iter().map(|each| Row::unmeasured(&name(each), goal, &why)).collect();
-        }
-    };
-    let mut rows = Vec::new();
-    for engine in &engines {
-        eprintln!("  checking {}", engine.title());
-        rows.push(match check_one(session, *engine, &prepared) {
-            Ok(measured) => Row::new(&name(engine), goal, measured),
-            Err(error) => Row::unmeasured(&name(engine), goal, reason(&format!("{error:#}"))),
-        });
-        if session.cancel.is_cancelled() {
-            break;
-        }
-    }
-    rows
-}
-
-fn check_one(
-    session: &Session,
-    engine: Engine,
-    prepared: &Prepared<'_>,
-) -> anyhow::Result<Measured> {
-    use warpt_bench::paired::Subject as _;
-
-    let precision = prepared.case.precision;
-    let settings = super::settings::of(engine, prepared.workload, precision, &session.cpus);
-    let setting = settings.first().context("an engine has at least one setting")?;
-    let launch = launch(session, engine, setting, prepared)?;
-    let mut process = ModelProcess::new(engine.title(), launch, &session.cancel);
-    process.restart()?;
-    process.sample()?;
-    let error = checked(session, &mut process, prepared)?;
-    let allowed = precision.tolerance();
-    let ratio = if error > 0.0 { allowed / error } else { f64::MAX };
-    Ok(Measured {
-        ours: error,
-        peer: allowed,
-        unit: "of max",
-        ratio,
-        low: ratio,
-        high: ratio,
-        notes: vec![format!("{}: {}", setting.name, process.about())],
     })
 }
 

@@ -11,7 +11,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use warpt_bench::paired::Subject;
 
-use super::check;
+use super::check::checked;
 use super::session::{Prepared, Session};
 use super::settings::{self, Setting};
 use super::sides::{Engine, ModelProcess, launch, reason};
@@ -182,26 +182,6 @@ fn shortest(subject: &mut dyn Subject, while_: Duration) -> anyhow::Result<f64> 
         shortest = shortest.min(subject.sample()?);
     }
     Ok(shortest)
-}
-
-/// How far the results of the last run are from PyTorch's; an error where that is too far.
-pub(super) fn checked(
-    session: &Session,
-    process: &mut ModelProcess,
-    prepared: &Prepared<'_>,
-) -> anyhow::Result<f64> {
-    let directory = tempfile::tempdir_in(session.folder("outputs")?)?;
-    let path = directory.path().join("outputs.safetensors");
-    process.outputs(&path)?;
-    let furthest = check::furthest(&path, &prepared.f32)?;
-    let allowed = prepared.case.precision.tolerance();
-    anyhow::ensure!(
-        furthest.relative <= allowed,
-        "wrong results: {} differs from PyTorch's by {:.1e} of its largest value, {allowed:.0e} is allowed",
-        furthest.name,
-        furthest.relative
-    );
-    Ok(furthest.relative)
 }
 
 /// The setting of this name.

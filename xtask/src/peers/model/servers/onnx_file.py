@@ -24,7 +24,8 @@ def path_of(request: Request, dtype: str) -> Path:
     partial.mkdir()
     module, inputs = torch_model.build(request, torch.float32 if dtype == "f32" else torch.bfloat16)
     flat = torch_model.Flat(module, list(inputs)).eval()
-    names = [result["name"] for result in request.entry(base)["results"]]
+    # A result may have the name of an input, which a file must not.
+    names = [f"output.{result['name']}" for result in request.entry(base)["results"]]
     with torch.inference_mode(False), torch.no_grad():
         torch.onnx.export(
             flat,

@@ -51,9 +51,9 @@ class OnnxRuntime:
                 value = ort.OrtValue.ortvalue_from_numpy(array)
             self.held.append(value)
             self.binding.bind_ortvalue_input(wanted.name, value)
-        self.names = [result.name for result in self.session.get_outputs()]
-        for name in self.names:
-            self.binding.bind_output(name, "cpu")
+        for result in self.session.get_outputs():
+            self.binding.bind_output(result.name, "cpu")
+        self.names = [result["name"] for result in request.entry(request.export)["results"]]
 
     @staticmethod
     def _fused(request: Request, path: str, kind: str) -> Any:
@@ -74,7 +74,7 @@ class OnnxRuntime:
         self.session.run_with_iobinding(self.binding)
 
     def outputs(self) -> dict[str, Array]:
-        """By the names given at conversion."""
+        """In the model's order."""
         values = self.binding.copy_outputs_to_cpu()
         return dict(zip(self.names, values, strict=True))
 

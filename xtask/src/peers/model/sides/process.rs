@@ -57,6 +57,8 @@ impl Subject for ModelProcess {
 
 /// Why something failed, in one line: what the process stated, or else the line in which it said `error`, or its last.
 pub(in crate::peers::model) fn reason(error: &str) -> String {
+    // Every side is started by the same program; its name says nothing.
+    let error = error.split_once("taskset: ").map_or(error, |(_, detail)| detail);
     let line = match error.split_once("; it said: ") {
         Some((stated, said)) if stated.contains("without an answer") => {
             let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -109,6 +111,7 @@ mod tests {
         let text = crashed.restart().unwrap_err().to_string();
         assert_eq!(reason(&text), "last words", "{text}");
         assert_eq!(reason("one\ntwo"), "one");
+        assert_eq!(reason("/usr/bin/taskset: no bf16; it said: Traceback"), "no bf16");
         assert!(reason(&"long ".repeat(100)).ends_with("..."));
     }
 }
