@@ -11,11 +11,11 @@ use warpt_bench::paired::{PairedConfig, Progress, Side, compare, first_reading};
 use super::check::checked;
 use super::session::{Prepared, Session};
 use super::sides::{Engine, ModelProcess, launch, reason};
-use super::tuning::{Trial, Tuned, setting_named, tune};
+use super::tuning::{Trial, Tuned, setting_named, today, tune, within};
 use super::workloads::{Case, Workload};
 use crate::measurement::{Goal, Measured, Row};
 
-/// Peers this close to the best one in the trials are each compared: which is best is then for the pairs to say.
+/// Peers this close to the best one today are each compared: which is best is then for the pairs to say.
 const CONTENDERS: f64 = 1.06;
 
 /// Which rows of a case are wanted.
@@ -88,7 +88,11 @@ pub(super) fn measure(
     let peers = if against_peers { tuned(session, wanted.peers, &prepared) } else { Vec::new() };
     let ours = tuned(session, &[Engine::Ours], &prepared).remove(0);
     let mut measured: Vec<(Engine, anyhow::Result<Measured>)> = Vec::new();
-    for engine in compared(&peers, &defined, &name) {
+    // Without ours there is nothing to compare, and the trials say the rest.
+    let costs =
+        if ours.best().is_some() { today(session, &peers, &prepared) } else { Ok(Vec::new()) };
+    let costs = costs.unwrap_or_default();
+    for engine in compared(&costs, &defined, &name) {
         let tuned = peers.iter().find(|tuned| tuned.engine == engine);
         let tuned = tuned.expect("only peers that took part are compared");
         let result = pair(session, &ours, tuned, &prepared);
@@ -104,6 +108,7 @@ pub(super) fn measure(
                 made.notes.push(bare.summary());
                 made
             }
+            _ if ours.best().is_none() => Row::unmeasured(row, *goal, ours.summary()),
             Some("peer") => best_row(row, *goal, &measured),
             _ => {
                 match measured.iter().find(|(peer, _)| row.ends_with(&format!("_{}", peer.name())))
@@ -115,7 +120,9 @@ pub(super) fn measure(
                 }
             }
         };
-        made.notes.push(ours.summary());
+        if ours.best().is_some() {
+            made.notes.push(ours.summary());
+        }
         if row.ends_with("_peer") {
             made.notes.extend(peers.iter().map(Tuned::summary));
         } else if let Some(peer) =
@@ -151,17 +158,16 @@ fn tuned(session: &Session, engines: &[Engine], prepared: &Prepared<'_>) -> Vec<
 }
 
 /// The peers that are compared in pairs: the close contenders for the best one, and those with a row of their own.
-fn compared(peers: &[Tuned], defined: &[(String, Goal, String)], case_name: &str) -> Vec<Engine> {
-    let cost = |tuned: &Tuned| tuned.best().and_then(|trial| trial.ns).unwrap_or(f64::INFINITY);
-    let best = peers.iter().map(cost).fold(f64::INFINITY, f64::min);
+fn compared(
+    costs: &[(Engine, f64)],
+    defined: &[(String, Goal, String)],
+    case_name: &str,
+) -> Vec<Engine> {
     let has_row =
         |name: &str| defined.iter().any(|(row, ..)| *row == format!("{case_name}_{name}"));
-    let chosen = peers.iter().filter(|tuned| {
-        let usable = cost(tuned).is_finite();
-        let contends = has_row("peer") && cost(tuned) <= best * CONTENDERS;
-        usable && (contends || has_row(tuned.engine.name()))
-    });
-    chosen.map(|tuned| tuned.engine).collect()
+    let contenders = if has_row("peer") { within(costs, CONTENDERS) } else { Vec::new() };
+    let engines = costs.iter().map(|(engine, _)| *engine);
+    engines.filter(|engine| contenders.contains(engine) || has_row(engine.name())).collect()
 }
 
 /// The row against the best peer: of the contenders compared, the one ours does worst against.
@@ -269,17 +275,6 @@ mod tests {
     use super::super::workloads::WORKLOADS;
     use super::*;
 
-    fn tuned(engine: Engine, ms: Option<f64>) -> Tuned {
-        let trial = Trial {
-            setting: "default".to_owned(),
-            ns: ms.map(|ms| ms * 1e6),
-            error: None,
-            reason: ms.is_none().then(|| "no".to_owned()),
-            engine: None,
-        };
-        Tuned { engine, trials: vec![trial] }
-    }
-
     const PEERS: &[Engine] = &[Engine::Eager, Engine::OpenVino, Engine::Xla];
 
     #[test]
@@ -288,19 +283,14 @@ mod tests {
         let defined = definitions(bert, &bert.cases[0], &wanted);
         let names: Vec<&str> = defined.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(names, ["bert_f32_peer", "bert_f32_bare"]);
-        let peers = [
-            tuned(Engine::Eager, Some(100.0)),
-            tuned(Engine::OpenVino, Some(104.0)),
-            tuned(Engine::Xla, Some(140.0)),
-            tuned(Engine::Iree, None),
-        ];
-        assert_eq!(compared(&peers, &defined, "bert_f32"), [Engine::Eager, Engine::OpenVino]);
+        let costs = [(Engine::Eager, 100.0), (Engine::OpenVino, 104.0), (Engine::Xla, 140.0)];
+        assert_eq!(compared(&costs, &defined, "bert_f32"), [Engine::Eager, Engine::OpenVino]);
         let all = definitions(bert, &bert.cases[0], &Wanted { all_peers: true, ..wanted });
-        assert_eq!(compared(&peers, &all, "bert_f32"), PEERS);
+        assert_eq!(compared(&costs, &all, "bert_f32"), PEERS);
         let only = ["bert_f32_xla".to_owned()];
         let one = Wanted { only: &only, all_peers: true, peers: PEERS };
         let defined = definitions(bert, &bert.cases[0], &one);
-        assert_eq!(compared(&peers, &defined, "bert_f32"), [Engine::Xla]);
+        assert_eq!(compared(&costs, &defined, "bert_f32"), [Engine::Xla]);
         assert!(one.any_of("bert_f32") && !one.any_of("bert_bf16"));
     }
 

@@ -15,8 +15,9 @@ use crate::peers::session::allowed_cpus;
 use crate::repository::root;
 use crate::{install, python};
 
-/// The list of what the peers need beside PyTorch and JAX.
-const REQUIREMENTS: &str = "xtask/src/peers/model/servers/requirements.txt";
+/// The peers' servers, and the list of what they need beside PyTorch and JAX.
+const SERVERS: &str = "xtask/src/peers/model/servers";
+const REQUIREMENTS: &str = "requirements.txt";
 
 /// One run of the chore.
 pub(super) struct Session {
@@ -93,12 +94,29 @@ impl Session {
     pub(super) fn environment(&self) -> anyhow::Result<&python::Environment> {
         let make = || {
             let base = exporter()?;
-            let list = root().join(REQUIREMENTS);
+            let list = self.servers().join(REQUIREMENTS);
             let content = "ONNX Runtime, OpenVINO and IREE";
             python::layer(&base, &list, content, "minutes, 1 GB")
         };
         let found = self.environment.get_or_init(|| make().map_err(|error| format!("{error:#}")));
         found.as_ref().map_err(|error| anyhow::anyhow!("{error}"))
+    }
+
+    /// The folder of the servers.
+    pub(super) fn servers(&self) -> PathBuf {
+        root().join(SERVERS)
+    }
+
+    /// A short name for what the servers are today.
+    pub(super) fn servers_key(&self) -> anyhow::Result<String> {
+        let entries = std::fs::read_dir(self.servers()).context("the folder of the servers")?;
+        let is_python = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "py");
+        let mut paths: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(is_python).collect();
+        paths.sort();
+        let texts = paths.iter().map(std::fs::read).collect::<Result<Vec<_>, _>>()?;
+        let parts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+        Ok(python::key(&parts))
     }
 
     /// Exports what a case needs.

@@ -100,7 +100,7 @@ fn served(
         "cache": path(&session.artifacts(prepared)),
     });
     let python = session.environment()?.program("python");
-    let servers = root().join("xtask/src/peers/model/servers");
+    let servers = session.servers();
     Ok(vec![
         path(Path::new(python.get_program())),
         path(&servers.join(server)),
