@@ -2,6 +2,7 @@
 //! when it is first needed, so that a failure belongs to the row that needed it.
 
 use std::cell::{Cell, OnceCell};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -33,6 +34,7 @@ pub(super) struct Session {
     warpt: OnceCell<Result<PathBuf, String>>,
     environment: OnceCell<Result<python::Environment, String>>,
     next_seed: Cell<u64>,
+    _lock: File,
 }
 
 /// A case of a workload with its exports.
@@ -63,6 +65,12 @@ impl Session {
         }
         let cache = install::cache("peers")?.join("model");
         std::fs::create_dir_all(&cache)?;
+        // Two runs at once would measure each other.
+        let lock = File::create(cache.join("lock")).context("cannot create the lock")?;
+        if lock.try_lock().is_err() {
+            eprintln!("waiting for another run of this chore to end");
+            lock.lock().context("cannot take the lock")?;
+        }
         Ok(Self {
             cancel,
             cpus,
@@ -75,6 +83,7 @@ impl Session {
             warpt: OnceCell::new(),
             environment: OnceCell::new(),
             next_seed: Cell::new(1),
+            _lock: lock,
         })
     }
 
