@@ -1,5 +1,6 @@
 """The model as an ONNX file, converted from PyTorch once and kept beside the export."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import torch_model
 from protocol import Request
 
 OPSET = 20
+REFUSAL = "onnx-refused.json"
 
 
 def path_of(request: Request, dtype: str) -> Path:
@@ -45,3 +47,22 @@ def path_of(request: Request, dtype: str) -> Path:
 def inputs_of(request: Request) -> dict[str, torch.Tensor]:
     """The inputs by name, as PyTorch's own module takes them (floats in f32)."""
     return torch_model.build_inputs(request, torch.float32)
+
+
+def keep_refusal(request: Request, reader: str, reason: str) -> None:
+    """Notes that a reader cannot use the bf16 file, and removes it: nobody else reads it, and it takes a gigabyte."""
+    if request.precision != "bf16" or request.export_bf16 is None:
+        return
+    shutil.rmtree(request.export_bf16 / "onnx", ignore_errors=True)
+    (request.export_bf16 / REFUSAL).write_text(json.dumps({"reader": reader, "reason": reason}), encoding="utf-8")
+
+
+def raise_refusal(request: Request, reader: str) -> None:
+    """Fails as this reader failed before, without converting the model again."""
+    if request.precision != "bf16" or request.export_bf16 is None:
+        return
+    file = request.export_bf16 / REFUSAL
+    if file.is_file():
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if found["reader"] == reader:
+            raise NotImplementedError(f"{found['reason']} (as before)")

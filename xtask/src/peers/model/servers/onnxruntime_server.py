@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx_file
 import onnxruntime as ort
-from protocol import Array, Request, serve
+from protocol import Array, Request, first_line, serve
 
 
 class OnnxRuntime:
@@ -19,6 +19,7 @@ class OnnxRuntime:
     def __init__(self, request: Request) -> None:
         request.forward_only("ONNX Runtime")
         settings = request.settings
+        onnx_file.raise_refusal(request, f"onnxruntime {ort.__version__}")
         path = onnx_file.path_of(request, request.precision)
         kind = settings.get("transformers")
         if kind:
@@ -36,7 +37,7 @@ class OnnxRuntime:
             os.sched_setaffinity(0, {request.cpus[0]})
             places = ";".join(str(cpu + 1) for cpu in request.cpus[1 : request.threads])
             options.add_session_config_entry("session.intra_op_thread_affinities", places)
-        self.session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.session = self._opened(request, path, options)
         given = onnx_file.inputs_of(request)
         self.binding = self.session.io_binding()
         self.held = []
@@ -54,6 +55,14 @@ class OnnxRuntime:
         for result in self.session.get_outputs():
             self.binding.bind_output(result.name, "cpu")
         self.names = [result["name"] for result in request.entry(request.export)["results"]]
+
+    @staticmethod
+    def _opened(request: Request, path: Any, options: Any) -> Any:
+        try:
+            return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            onnx_file.keep_refusal(request, f"onnxruntime {ort.__version__}", first_line(error))
+            raise
 
     @staticmethod
     def _fused(request: Request, path: str, kind: str) -> Any:
