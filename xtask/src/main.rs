@@ -54,6 +54,8 @@ enum Chore {
     Fuzz(fuzz::Arguments),
     /// Measure ours against other programs on this machine, interleaved.
     Peers(peers::Arguments),
+    /// The matrix products of a program called bare on the vendor library: a side of `peers model`.
+    BareProducts(peers::model::bare::Arguments),
     /// Show how often comparisons are right: false alarms, power, honesty, beside other tools.
     Truth(truth::Arguments),
     /// What the history store carries: rows, queries, writers at once, kills.
@@ -95,6 +97,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Bless => bless::run(),
         Chore::Fuzz(arguments) => fuzz::run(arguments),
         Chore::Peers(arguments) => peers::run(arguments),
+        Chore::BareProducts(arguments) => peers::model::bare::run(arguments),
         Chore::Truth(arguments) => truth::run(arguments),
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),

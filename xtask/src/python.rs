@@ -41,6 +41,23 @@ impl Environment {
         run(pip.args(packages)).map(|_| ())
     }
 
+    /// Installs what a file lists.
+    pub(crate) fn install_list(&self, list: &Path) -> anyhow::Result<()> {
+        let list = list.to_str().context("the path of the list is not UTF-8")?;
+        self.install(&["--requirement", list])
+    }
+
+    /// Where its packages are.
+    fn packages(&self) -> anyhow::Result<PathBuf> {
+        let script = "import sysconfig; print(sysconfig.get_path('purelib'))";
+        Ok(PathBuf::from(run(self.program("python").args(["-c", script]))?.trim()))
+    }
+
+    /// A short name for what it was made from.
+    pub(crate) fn name(&self) -> String {
+        self.directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// A program of the environment.
     pub(crate) fn program(&self, name: &str) -> Command {
         Command::new(self.directory.join("bin").join(name))
@@ -89,8 +106,36 @@ pub(crate) fn environment(extras: &str, content: &str, cost: &str) -> anyhow::Re
     let python = install::program("python3", "python3")?;
     let version =
         run(Command::new(&python).args(["-c", "import sys; print(sys.version, sys.prefix)"]))?;
+    cached(&[&wanted, version.as_bytes(), extras.as_bytes()], content, cost, |environment| {
+        environment.install(&[&format!("{}[{extras}]", package.display())])
+    })
+}
+
+/// An environment that has the packages of another one and what a file lists on top of them.
+pub(crate) fn layer(
+    base: &Environment,
+    list: &Path,
+    content: &str,
+    cost: &str,
+) -> anyhow::Result<Environment> {
+    let wanted = std::fs::read(list).with_context(|| format!("cannot read {}", list.display()))?;
+    cached(&[b"layer", base.name().as_bytes(), &wanted], content, cost, |environment| {
+        let below = environment.packages()?.join("below.pth");
+        std::fs::write(&below, format!("{}\n", base.packages()?.display()))
+            .with_context(|| format!("cannot write {}", below.display()))?;
+        environment.install_list(list)
+    })
+}
+
+/// The environment made from these parts by `fill`, which happens at most once.
+fn cached(
+    parts: &[&[u8]],
+    content: &str,
+    cost: &str,
+    fill: impl FnOnce(&Environment) -> anyhow::Result<()>,
+) -> anyhow::Result<Environment> {
     let cache = install::cache("python")?;
-    let directory = cache.join(key(&[&wanted, version.as_bytes(), extras.as_bytes()]));
+    let directory = cache.join(key(parts));
     let complete = directory.join("complete");
     let lock = File::create(cache.join("lock")).context("cannot create the lock of the cache")?;
     lock.lock().context("cannot lock the cache")?;
@@ -101,8 +146,7 @@ pub(crate) fn environment(extras: &str, content: &str, cost: &str) -> anyhow::Re
                 .with_context(|| format!("cannot remove {}", directory.display()))?;
         }
         eprintln!("  installing {content} into {}: once, {cost}", directory.display());
-        let environment = Environment::create(&directory)?;
-        environment.install(&[&format!("{}[{extras}]", package.display())])?;
+        fill(&Environment::create(&directory)?)?;
     }
     let marker = File::create(&complete).context("cannot mark the environment as complete")?;
     marker.set_times(FileTimes::new().set_modified(SystemTime::now()))?;

@@ -1,11 +1,13 @@
-//! `cargo xtask peers micro`: ours and other people's programs on the same machine, interleaved by the paired driver, as
-//! rows with a goal each. Installs what it needs, takes down what it sets up, and reports what cannot run as not met.
+//! `cargo xtask peers micro` and `peers model`: ours and other people's programs on the same machine, interleaved by the
+//! paired driver, as rows with a goal each. Installs what it needs, takes down what it sets up, and reports what cannot
+//! run as not met.
 
 mod averaged;
 mod fio;
 mod hpcc;
 pub(crate) mod install;
 mod iperf;
+pub(crate) mod model;
 mod namespaces;
 pub(crate) mod ours;
 mod rows;
@@ -31,6 +33,8 @@ pub(crate) struct Arguments {
 enum Suite {
     /// The micro suite against STREAM, C loops, MKL, OpenBLAS, fio and iperf3.
     Micro(MicroArguments),
+    /// Whole models against PyTorch, XLA, ONNX Runtime, OpenVINO and IREE.
+    Model(model::ModelArguments),
 }
 
 /// Options of `cargo xtask peers micro`.
@@ -58,7 +62,13 @@ pub(crate) struct MicroArguments {
 
 /// Measures the rows asked for.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
-    let Suite::Micro(arguments) = &arguments.suite;
+    match &arguments.suite {
+        Suite::Micro(arguments) => run_micro(arguments),
+        Suite::Model(arguments) => model::run(arguments),
+    }
+}
+
+fn run_micro(arguments: &MicroArguments) -> anyhow::Result<Verdict> {
     let wanted: Vec<&rows::Definition> =
         rows::ROWS.iter().filter(|row| is_wanted(row.name, &arguments.only)).collect();
     let unknown =

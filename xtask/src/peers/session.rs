@@ -159,7 +159,7 @@ impl Session {
 }
 
 /// The CPUs this process may use.
-fn allowed_cpus() -> anyhow::Result<Vec<usize>> {
+pub(super) fn allowed_cpus() -> anyhow::Result<Vec<usize>> {
     let status =
         std::fs::read_to_string("/proc/self/status").context("cannot read the CPU affinity")?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));

@@ -3,7 +3,8 @@
 //!
 //! # The protocol
 //!
-//! The child prepares, warms up and writes `ready`. Then for every line it reads it writes one line:
+//! The child prepares, warms up and writes `ready`, perhaps with something about itself after it
+//! ([`LineProcess::about`]). Then for every line it reads it writes one line:
 //!
 //! | request | answer |
 //! |---|---|
@@ -11,7 +12,8 @@
 //! | `verify` | `ok` if what it computed so far is right |
 //! | `metric` | `rate UNIT` when `1e9 / cost` is a rate in that unit, `cost UNIT` when the cost is in it; may be unknown |
 //!
-//! `error MESSAGE` answers anything that went wrong. End of input ends the child. Between requests it sleeps in a
+//! A child may have another word for `sample` ([`LineProcess::sample_word`]) and answer further requests
+//! ([`LineProcess::ask`]). `error MESSAGE` answers anything that went wrong. End of input ends the child. Between requests it sleeps in a
 //! read, so it does not disturb the other side.
 
 use std::time::Duration;
@@ -60,6 +62,8 @@ pub struct LineProcess {
     limits: LineLimits,
     cancel: Cancel,
     child: Option<Leashed>,
+    sample_word: String,
+    about: String,
 }
 
 impl LineProcess {
@@ -70,7 +74,29 @@ impl LineProcess {
         limits: LineLimits,
         cancel: Cancel,
     ) -> Self {
-        Self { name: name.into(), launch, limits, cancel, child: None }
+        let (sample_word, about) = ("sample".to_owned(), String::new());
+        Self { name: name.into(), launch, limits, cancel, child: None, sample_word, about }
+    }
+
+    /// The same for a child that takes a sample when told this word.
+    #[must_use]
+    pub fn sample_word(mut self, word: impl Into<String>) -> Self {
+        self.sample_word = word.into();
+        self
+    }
+
+    /// What the child last said of itself after `ready`.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// Sends a request of the child's own and returns the answer, unless that states an error.
+    pub fn ask(&mut self, request: &str) -> Result<String, BenchError> {
+        let answer = self.request(request)?;
+        if answer == "error" || answer.starts_with("error ") {
+            return Err(self.unexpected(&answer, "an answer"));
+        }
+        Ok(answer)
     }
 
     /// Asks the child whether what it computed is right.
@@ -135,11 +161,18 @@ impl Subject for LineProcess {
         self.child = None;
         let child = self.child.insert(Leashed::spawn(&self.launch, &self.cancel)?);
         let answer = child.line(self.limits.start)?;
-        if answer == "ready" { Ok(()) } else { Err(self.unexpected(&answer, "ready")) }
+        match answer.strip_prefix("ready") {
+            Some(about) if about.is_empty() || about.starts_with(' ') => {
+                self.about = about.trim().to_owned();
+                Ok(())
+            }
+            _ => Err(self.unexpected(&answer, "ready")),
+        }
     }
 
     fn sample(&mut self) -> Result<f64, BenchError> {
-        let answer = self.request("sample")?;
+        let word = self.sample_word.clone();
+        let answer = self.request(&word)?;
         match answer.parse::<f64>() {
             Ok(cost) if cost.is_finite() && cost > 0.0 => Ok(cost),
             _ => Err(self.unexpected(&answer, "a positive number")),
@@ -171,6 +204,21 @@ mod tests {
         child.restart().unwrap();
         assert_eq!(child.sample().unwrap(), 1.5);
         child.finish().unwrap();
+    }
+
+    #[test]
+    fn a_child_may_say_more_and_have_words_of_its_own() {
+        let mut child = script(
+            "echo 'ready {\"threads\":2}'; while read -r word rest; do case $word in run) echo 7;; \
+             outputs) echo ok $rest;; *) echo error no $word;; esac; done",
+        )
+        .sample_word("run");
+        child.restart().unwrap();
+        assert_eq!(child.about(), "{\"threads\":2}");
+        assert_eq!(child.sample().unwrap(), 7.0);
+        assert_eq!(child.ask("outputs a b").unwrap(), "ok a b");
+        assert!(child.ask("verify").unwrap_err().to_string().ends_with("no verify"));
+        assert!(script("echo readying").restart().is_err());
     }
 
     #[test]
