@@ -28,6 +28,7 @@ const STEPS: &[Step] = &[
     ("fmt", fmt),
     ("clippy", clippy),
     ("tests", tests),
+    ("pure-rust", pure_rust),
     ("doc-tests", doc_tests),
     ("rustdoc", rustdoc),
     ("tidy", tidy::run),
@@ -53,6 +54,17 @@ fn tests() -> anyhow::Result<Verdict> {
     }
     let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
     cargo_step(&["nextest", "run", "--workspace", "--profile", profile])
+}
+
+/// The engine without the vendor library: lints and tests.
+fn pure_rust() -> anyhow::Result<Verdict> {
+    const ENGINE: [&str; 3] = ["-p", "warpforge-engine", "--no-default-features"];
+    let lints =
+        [&["clippy"], ENGINE.as_slice(), &["--all-targets", "--", "-D", "warnings"]].concat();
+    if cargo_step(&lints)? != Verdict::Clean {
+        return Ok(Verdict::Found);
+    }
+    cargo_step(&[&["nextest", "run"], ENGINE.as_slice()].concat())
 }
 
 fn doc_tests() -> anyhow::Result<Verdict> {

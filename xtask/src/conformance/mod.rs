@@ -85,21 +85,28 @@ const SKIPPED_AT_MOST: f64 = 0.02;
 /// What continuous integration asks for.
 const CI_SAMPLE: usize = 500;
 
-/// The gate: a seeded sample.
+/// The gate: a seeded sample, in every tier.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
-    run(&Arguments {
-        check: None,
-        all: false,
-        sample: Some(CI_SAMPLE),
-        seed: 1,
-        group: Vec::new(),
-        case: Vec::new(),
-        tier: Tier::Correctness,
-        limit: 60,
-        json: None,
-        verbose: false,
-        explain: false,
-    })
+    let mut verdict = Verdict::Clean;
+    for tier in [Tier::Correctness, Tier::Production] {
+        let found = run(&Arguments {
+            check: None,
+            all: false,
+            sample: Some(CI_SAMPLE),
+            seed: 1,
+            group: Vec::new(),
+            case: Vec::new(),
+            tier,
+            limit: 60,
+            json: None,
+            verbose: false,
+            explain: false,
+        })?;
+        if found != Verdict::Clean {
+            verdict = found;
+        }
+    }
+    Ok(verdict)
 }
 
 /// Judges the chosen cases.

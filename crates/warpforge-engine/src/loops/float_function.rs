@@ -37,23 +37,25 @@ const LN_2_LOW: f32 = -2.121_944_4e-4;
 /// 2 to the power of an integer in -126..=127.
 #[inline(always)]
 fn power_of_two(n: i32) -> f32 {
-    f32::from_bits(((n + 127) << 23) as u32)
+    f32::from_bits((n.wrapping_add(127) << 23) as u32)
 }
 
-/// `n` and `r` with `x = n ln 2 + r`.
+/// `n` and `r` with `x = n ln 2 + r`, for `x` that are not far from 0.
 #[inline(always)]
-fn reduced<const FMA: bool>(x: f32) -> (f32, f32) {
-    let n = fused::<FMA>(x, std::f32::consts::LOG2_E, ROUNDING) - ROUNDING;
+fn reduced<const FMA: bool>(x: f32) -> (i32, f32) {
+    let shifted = fused::<FMA>(x, std::f32::consts::LOG2_E, ROUNDING);
+    let n = shifted - ROUNDING;
     let r = fused::<FMA>(-n, LN_2_HIGH, x);
-    (n, fused::<FMA>(-n, LN_2_LOW, r))
+    // The integer stands in the low bits of the shifted number; a conversion would have to look for overflow.
+    let n_bits = (shifted.to_bits() as i32).wrapping_sub(ROUNDING.to_bits() as i32);
+    (n_bits, fused::<FMA>(-n, LN_2_LOW, r))
 }
 
 /// `value * 2^n` for `n` in -160..=130.
 #[inline(always)]
-fn scaled(value: f32, n: f32) -> f32 {
-    let n = n as i32;
+fn scaled(value: f32, n: i32) -> f32 {
     let half = n >> 1;
-    value * power_of_two(half) * power_of_two(n - half)
+    value * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
 const EXP: [f32; 6] = [
@@ -93,10 +95,10 @@ pub(super) fn exp_minus_one<const FMA: bool>(x: f32) -> f32 {
     let p = polynomial::<FMA, 7>(r, &EXPM1);
     // e^r - 1, then (e^r - 1) 2^n + (2^n - 1); for large n the 1 no longer counts.
     let small = fused::<FMA>(r * r, p, r);
-    let power = power_of_two(n.min(30.0) as i32);
+    let power = power_of_two(n.min(30));
     let value = fused::<FMA>(small, power, power - 1.0);
-    let value = pick(n > 30.0, scaled(small + 1.0, n), value);
-    let value = pick(n == 0.0, small, value);
+    let value = pick(n > 30, scaled(small + 1.0, n), value);
+    let value = pick(n == 0, small, value);
     let value = pick(x == 0.0, x, value);
     pick(x.is_nan(), x, value)
 }
@@ -242,10 +244,11 @@ fn erfc_large<const FMA: bool>(x: f32) -> f32 {
     const WIDE_ROUNDING: f64 = 6_755_399_441_055_744.0;
     let x = f64::from(x.min(12.0));
     let square = -(x * x);
-    let n = (square * std::f64::consts::LOG2_E + WIDE_ROUNDING) - WIDE_ROUNDING;
-    let r = square - n * std::f64::consts::LN_2;
+    let shifted = square * std::f64::consts::LOG2_E + WIDE_ROUNDING;
+    let r = square - (shifted - WIDE_ROUNDING) * std::f64::consts::LN_2;
+    let n = (shifted.to_bits() as i64).wrapping_sub(WIDE_ROUNDING.to_bits() as i64);
     let power = 1.0 + r + r * r * wide_polynomial::<FMA, 6>(r, &EXP_WIDE);
-    let scale = f64::from_bits(((n as i64 + 1023) << 52) as u64);
+    let scale = f64::from_bits((n.wrapping_add(1023) << 52) as u64);
     (power * scale * wide_polynomial::<FMA, 11>(1.0 / (x + 2.0), &SCALED_ERFC)) as f32
 }
 

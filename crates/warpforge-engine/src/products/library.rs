@@ -156,8 +156,8 @@ impl Library {
         let chosen = primitive.descriptor(Argument::Weights).unwrap_or_else(|| asked.clone());
         let right_offset = product.offsets[1] * product.dtypes[1].bytes() as isize;
         let packed = match weights {
-            // SAFETY: the caller's promise: all elements that the strides reach are there.
             Some(weights) if packs => {
+                // SAFETY: the caller's promise: all elements that the strides reach are there.
                 Some(unsafe { pack(weights.offset(right_offset), &plain, &chosen, threads) }?)
             }
             _ => None,
@@ -267,8 +267,8 @@ impl Kernel for Library {
             .origins
             .iter()
             .map(|origin| match origin {
-                // SAFETY: the offset leads to an element of the operand.
                 Origin::Input(input, offset) => {
+                    // SAFETY: the offset leads to an element of the operand.
                     unsafe { inputs[*input].offset(*offset) }.cast_mut()
                 }
                 Origin::Packed => {
