@@ -1,4 +1,5 @@
 //! The production tier against the reference: what is fused, placed and planned computes what the program says.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
 use std::sync::Arc;
