@@ -9,6 +9,7 @@ import pytest
 
 from conformance import exact, unary
 
+
 @pytest.mark.parametrize("name", exact.FUNCTIONS)
 def test_functions_agree_with_mpmath(name: str) -> None:
     values = np.array([1e-8, -1e-8, 0.3, -0.3, 0.75, -0.9, 1.5, -1.5, 7.25, -7.75, 31.5, 32.5, -40.25, 90.0])

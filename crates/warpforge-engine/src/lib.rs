@@ -2,6 +2,7 @@
 //! it walks the parsed, unoptimized program and shares neither passes nor kernels with anything else.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod convolutions;
 mod error;
 mod fuse;
 pub mod interface;
@@ -13,6 +14,7 @@ mod plan;
 pub mod pool;
 mod products;
 pub mod reference;
+mod single;
 pub mod summary;
 mod view;
 

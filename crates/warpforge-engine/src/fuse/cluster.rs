@@ -1,18 +1,26 @@
 //! What a plan is made of: ops that one kernel computes.
 
+use std::sync::Arc;
+
 use warpforge_hlo::ir::Op;
 
 use super::outline::Outlined;
+use crate::convolutions::Convolution;
+use crate::kernels::Kernel;
 use crate::loops::Lowering;
 use crate::products::Product;
 
 /// How a cluster is computed.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum Work {
     /// Chains on elements and reductions of rows.
     Loop(Box<Lowering>),
     /// A matrix product with what follows it.
     Product(Box<Product>),
+    /// A convolution the library takes.
+    Convolution(Box<Convolution>),
+    /// One op with a kernel of its own.
+    Single(Arc<dyn Kernel>),
     /// The elements of its only input, in another shape: nothing is done.
     Same,
     /// By the reference interpreter, for the stated reason.
@@ -20,7 +28,7 @@ pub(crate) enum Work {
 }
 
 /// Ops that are computed together.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Cluster {
     pub(crate) outlined: Outlined,
     pub(crate) work: Work,

@@ -10,8 +10,11 @@ use warpforge_hlo::ir::{Function, Op, OpKind, ValueId};
 use super::cluster::{Cluster, Work};
 use super::outline::{Outlined, outline};
 use crate::EngineError;
+use crate::convolutions;
+use crate::kernels::{Cost, traffic};
 use crate::loops::lower;
 use crate::products;
+use crate::single;
 
 /// Ops in one cluster at most.
 const MOST_OPS: usize = 48;
@@ -398,6 +401,13 @@ impl<'a> Grower<'a> {
         let role = self.role[first];
         if role == Role::Alone {
             let outlined = outline(self.function, "cluster", &[op], &op.results);
+            let cost = Cost { flops: 0, bytes: traffic(&outlined.function) };
+            if let Some(convolution) = convolutions::recognize(&outlined.function) {
+                return Cluster { outlined, work: Work::Convolution(Box::new(convolution)) };
+            }
+            if let Some(kernel) = single::recognize(&outlined.function, cost) {
+                return Cluster { outlined, work: Work::Single(kernel) };
+            }
             let reason = format!("{} has no kernel of its own", op.kind.name());
             return Cluster { outlined, work: Work::Interpreted(reason) };
         }

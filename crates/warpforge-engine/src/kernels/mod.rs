@@ -9,6 +9,7 @@ use warpforge_hlo::ir::Function;
 use warpforge_tensor::DType;
 
 use crate::EngineError;
+use crate::convolutions::Convolution;
 use crate::fuse::Work;
 use crate::loops::Lowering;
 use crate::pattern::sizes;
@@ -79,17 +80,22 @@ impl Device {
         function: &Function,
         work: &Work,
         fixed: &[Option<*const u8>],
-    ) -> (Box<dyn Kernel>, Option<String>) {
+    ) -> (Arc<dyn Kernel>, Option<String>) {
         let cost = Cost { flops: 0, bytes: traffic(function) };
         match work {
-            Work::Loop(lowering) => (Box::new(Loop::new(lowering, cost)), None),
+            Work::Loop(lowering) => (Arc::new(Loop::new(lowering, cost)), None),
             Work::Product(product) => {
                 self.product(function, product, fixed, Cost { flops: product.flops(), ..cost })
             }
             Work::Interpreted(reason) => {
-                (Box::new(Interpreted::new(function, cost)), Some(reason.clone()))
+                (Arc::new(Interpreted::new(function, cost)), Some(reason.clone()))
             }
-            Work::Same => (Box::new(Interpreted::new(function, cost)), None),
+            Work::Convolution(convolution) => {
+                let cost = Cost { flops: convolution.flops(), ..cost };
+                self.convolution(function, convolution, fixed, cost)
+            }
+            Work::Single(kernel) => (Arc::clone(kernel), None),
+            Work::Same => (Arc::new(Interpreted::new(function, cost)), None),
         }
     }
 
@@ -100,16 +106,45 @@ impl Device {
         product: &Product,
         fixed: &[Option<*const u8>],
         cost: Cost,
-    ) -> (Box<dyn Kernel>, Option<String>) {
+    ) -> (Arc<dyn Kernel>, Option<String>) {
         let weights = fixed.get(product.operands[1]).copied().flatten();
         match crate::products::Library::new(product, &self.library, weights, cost) {
-            Ok(library) => (Box::new(library), None),
+            Ok(library) => (Arc::new(library), None),
             Err(error) if product.is_plain() => {
                 let portable = Portable { product: product.clone(), cost };
-                (Box::new(portable), Some(error.to_string()))
+                (Arc::new(portable), Some(error.to_string()))
             }
-            Err(error) => (Box::new(Interpreted::new(function, cost)), Some(error.to_string())),
+            Err(error) => (Arc::new(Interpreted::new(function, cost)), Some(error.to_string())),
         }
+    }
+
+    #[cfg(feature = "onednn")]
+    fn convolution(
+        &self,
+        function: &Function,
+        convolution: &Convolution,
+        fixed: &[Option<*const u8>],
+        cost: Cost,
+    ) -> (Arc<dyn Kernel>, Option<String>) {
+        let weights = fixed.get(convolution.operands[1]).copied().flatten();
+        let made =
+            crate::convolutions::LibraryConvolution::new(convolution, &self.library, weights, cost);
+        match made {
+            Ok(library) => (Arc::new(library), None),
+            Err(error) => (Arc::new(Interpreted::new(function, cost)), Some(error.to_string())),
+        }
+    }
+
+    #[cfg(not(feature = "onednn"))]
+    fn convolution(
+        &self,
+        function: &Function,
+        _: &Convolution,
+        _: &[Option<*const u8>],
+        cost: Cost,
+    ) -> (Arc<dyn Kernel>, Option<String>) {
+        let reason = "convolutions need the vendor library".to_owned();
+        (Arc::new(Interpreted::new(function, cost)), Some(reason))
     }
 
     #[cfg(not(feature = "onednn"))]
@@ -119,13 +154,13 @@ impl Device {
         product: &Product,
         _: &[Option<*const u8>],
         cost: Cost,
-    ) -> (Box<dyn Kernel>, Option<String>) {
-        (Box::new(Portable { product: product.clone(), cost }), None)
+    ) -> (Arc<dyn Kernel>, Option<String>) {
+        (Arc::new(Portable { product: product.clone(), cost }), None)
     }
 }
 
 /// Bytes of all arguments and results.
-fn traffic(function: &Function) -> u64 {
+pub(crate) fn traffic(function: &Function) -> u64 {
     let bytes = |ty: &warpforge_hlo::Type| -> u64 {
         let Some(tensor) = ty.tensor() else { return 0 };
         let elements: usize = sizes(tensor).map_or(0, |sizes| sizes.iter().product());

@@ -4,6 +4,7 @@
 mod fold_constants;
 mod fold_views;
 mod inline_calls;
+mod narrow_products;
 mod remove_dead_code;
 mod rewrite;
 mod share_equal_ops;
@@ -14,6 +15,7 @@ use warpforge_hlo::ir::{Function, Program};
 pub use fold_constants::FoldConstants;
 pub use fold_views::FoldViews;
 pub use inline_calls::InlineCalls;
+pub use narrow_products::NarrowProducts;
 pub use remove_dead_code::RemoveDeadCode;
 pub use share_equal_ops::ShareEqualOps;
 pub use simplify_algebra::SimplifyAlgebra;
@@ -48,9 +50,32 @@ pub fn normalizing() -> Vec<Box<dyn Pass>> {
     ]
 }
 
+/// How exactly products are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// As the program says.
+    #[default]
+    AsWritten,
+    /// Products of f32 from and to bf16.
+    Bf16,
+}
+
 /// The program after all normalizing passes.
-pub fn normalize(program: Program, entry: &str) -> Result<Program, EngineError> {
-    normalizing().iter().try_fold(program, |program, pass| pass.run(program, entry))
+pub fn normalize(
+    program: Program,
+    entry: &str,
+    precision: Precision,
+) -> Result<Program, EngineError> {
+    let run = |program, pass: &dyn Pass| pass.run(program, entry);
+    let mut program =
+        normalizing().iter().try_fold(program, |program, pass| run(program, pass.as_ref()))?;
+    if precision == Precision::Bf16 {
+        for pass in [&NarrowProducts as &dyn Pass, &FoldConstants, &ShareEqualOps, &RemoveDeadCode]
+        {
+            program = run(program, pass)?;
+        }
+    }
+    Ok(program)
 }
 
 /// The function that a run begins with.

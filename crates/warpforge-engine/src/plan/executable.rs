@@ -16,7 +16,7 @@ use super::arena::{Layout, Life, arrange};
 use super::buffers::Buffer;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::kernels::{Cost, Device, Kernel, tensor_bytes};
-use crate::passes::{entry, normalize};
+use crate::passes::{Precision, entry, normalize};
 use crate::pattern::sizes;
 use crate::pool::Pool;
 use crate::reference::{Interpreter, Limits, Value};
@@ -29,6 +29,8 @@ pub struct Options {
     pub function: Option<String>,
     /// Refuse plans that need more memory.
     pub memory_bytes: Option<u64>,
+    /// How exactly products are computed.
+    pub precision: Precision,
     /// Arguments that are the same in every run, by their place: what depends on them alone is computed once.
     pub fixed: HashMap<usize, Tensor>,
 }
@@ -46,7 +48,7 @@ enum Home {
 
 /// One launch.
 struct Step {
-    kernel: Box<dyn Kernel>,
+    kernel: Arc<dyn Kernel>,
     inputs: Vec<Home>,
     outputs: Vec<Home>,
     ops: Vec<String>,
@@ -112,7 +114,7 @@ impl Executable {
             Some(name) => name.clone(),
             None => Interpreter::new(program).entry()?.name.clone(),
         };
-        let normalized = normalize(program.clone(), &name)?;
+        let normalized = normalize(program.clone(), &name, options.precision)?;
         let function = entry(&normalized, &name)?.clone();
         let arguments = function.body.arguments.len();
         let mut executable = Self {

@@ -52,11 +52,11 @@ pub(crate) struct Library {
     threads: Arc<Threadpool>,
     origins: Vec<Origin>,
     packed: Option<Buffer>,
-    scratch: Buffer,
+    scratch: Option<Buffer>,
     cost: Cost,
 }
 
-fn data_type(dtype: DType) -> Result<DataType, EngineError> {
+pub(crate) fn data_type(dtype: DType) -> Result<DataType, EngineError> {
     match dtype {
         DType::F32 => Ok(DataType::F32),
         DType::BF16 => Ok(DataType::Bf16),
@@ -65,13 +65,16 @@ fn data_type(dtype: DType) -> Result<DataType, EngineError> {
     }
 }
 
-fn failed(error: &OnednnError) -> EngineError {
+pub(crate) fn failed(error: &OnednnError) -> EngineError {
     EngineError::Unsupported(error.to_string())
 }
 
 /// A description with these sizes and strides; a dimension of size 1 steps over all inner ones, and one that steps nowhere
 /// counts as of size 1.
-fn strided(dtype: DType, dimensions: &[(usize, isize)]) -> Result<MemoryDesc, EngineError> {
+pub(crate) fn strided(
+    dtype: DType,
+    dimensions: &[(usize, isize)],
+) -> Result<MemoryDesc, EngineError> {
     let sizes: Vec<usize> =
         dimensions.iter().map(|(size, stride)| if *stride == 0 { 1 } else { *size }).collect();
     let mut strides = vec![0; sizes.len()];
@@ -163,12 +166,8 @@ impl Library {
             _ => None,
         };
         let left_offset = product.offsets[0] * product.dtypes[0].bytes() as isize;
-        let mut operands = vec![
-            (Argument::Src, src),
-            (Argument::Weights, chosen),
-            (Argument::Dst, dst),
-            (Argument::Scratchpad, scratchpad(&primitive)?),
-        ];
+        let mut operands =
+            vec![(Argument::Src, src), (Argument::Weights, chosen), (Argument::Dst, dst)];
         let mut origins = vec![
             Origin::Input(product.operands[0], left_offset),
             if packed.is_some() {
@@ -177,7 +176,6 @@ impl Library {
                 Origin::Input(product.operands[1], right_offset)
             },
             Origin::Output,
-            Origin::Scratch,
         ];
         if let Some((described, operand, offset)) = bias {
             operands.push((Argument::Bias, described));
@@ -187,7 +185,8 @@ impl Library {
             operands.push((place, described));
             origins.push(Origin::Input(operand, offset));
         }
-        let scratch = Buffer::new(primitive.scratchpad_bytes());
+        let scratch = scratch_of(&primitive, &mut operands);
+        origins.extend(scratch.as_ref().map(|_| Origin::Scratch));
         let execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
         Ok(Self {
             execution: Mutex::new(execution),
@@ -200,9 +199,14 @@ impl Library {
     }
 }
 
-fn scratchpad(primitive: &Primitive) -> Result<MemoryDesc, EngineError> {
-    MemoryDesc::row_major(DataType::U8, &[primitive.scratchpad_bytes()])
-        .map_err(|error| failed(&error))
+/// Room for what a primitive needs while it runs, where it needs any; its description joins the operands.
+pub(crate) fn scratch_of(
+    primitive: &Primitive,
+    operands: &mut Vec<(Argument, MemoryDesc)>,
+) -> Option<Buffer> {
+    let described = primitive.descriptor(Argument::Scratchpad)?;
+    operands.push((Argument::Scratchpad, described));
+    Some(Buffer::new(primitive.scratchpad_bytes()))
 }
 
 /// Copies weights into the layout the library chose.
@@ -215,17 +219,18 @@ unsafe fn pack(
     let attributes = Attributes::new().threads(threads.count());
     let primitive = Arc::new(reorder(from, to, &attributes).map_err(|error| failed(&error))?);
     let packed = Buffer::new(to.bytes());
-    let scratch = Buffer::new(primitive.scratchpad_bytes());
-    let operands = [
-        (Argument::Src, from.clone()),
-        (Argument::Dst, to.clone()),
-        (Argument::Scratchpad, scratchpad(&primitive)?),
-    ];
+    let mut operands = vec![(Argument::Src, from.clone()), (Argument::Dst, to.clone())];
+    let scratch = scratch_of(&primitive, &mut operands);
     let mut execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
-    let pointers = [weights.cast_mut(), packed.pointer(), scratch.pointer()];
+    let mut pointers = vec![weights.cast_mut(), packed.pointer()];
+    pointers.extend(scratch.as_ref().map(Buffer::pointer));
     // SAFETY: the caller's promise for the weights; the other two are as large as described.
     unsafe { execution.run(threads, &pointers) }.map_err(|error| failed(&error))?;
     Ok(packed)
+}
+
+fn pointer(buffer: Option<&Buffer>) -> *mut u8 {
+    buffer.map_or(std::ptr::null_mut(), Buffer::pointer)
 }
 
 impl Product {
@@ -271,11 +276,9 @@ impl Kernel for Library {
                     // SAFETY: the offset leads to an element of the operand.
                     unsafe { inputs[*input].offset(*offset) }.cast_mut()
                 }
-                Origin::Packed => {
-                    self.packed.as_ref().map_or(std::ptr::null_mut(), Buffer::pointer)
-                }
+                Origin::Packed => pointer(self.packed.as_ref()),
                 Origin::Output => outputs[0],
-                Origin::Scratch => self.scratch.pointer(),
+                Origin::Scratch => pointer(self.scratch.as_ref()),
             })
             .collect();
         let mut execution = self.execution.lock().unwrap_or_else(PoisonError::into_inner);

@@ -141,6 +141,24 @@ impl Program {
         })
     }
 
+    /// The same program without what only says where it stood in a text, and without notes: what two texts of one program
+    /// have in common.
+    #[must_use]
+    pub fn without_places(mut self) -> Self {
+        fn walk(region: &mut Region) {
+            for op in &mut region.ops {
+                op.offset = 0;
+                op.regions.iter_mut().for_each(walk);
+            }
+        }
+        self.notes.clear();
+        for function in &mut self.functions {
+            function.offset = 0;
+            walk(&mut function.body);
+        }
+        self
+    }
+
     /// The number of ops in all functions, regions included.
     pub fn op_count(&self) -> usize {
         self.functions.iter().map(|function| function.body.op_count()).sum()

@@ -31,6 +31,15 @@ pub enum Tier {
     Correctness,
 }
 
+/// How exactly products are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    /// As the program says
+    F32,
+    /// From and to bf16, with sums in f32
+    Bf16,
+}
+
 impl Tier {
     /// The tiers that exist.
     pub const PRESENT: [Self; 2] = [Self::Production, Self::Correctness];
@@ -67,6 +76,9 @@ pub struct RunArguments {
     /// Threads of the production tier [default: one for each processor this process may use]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// How exactly the production tier computes products: as the program says, or f32 products from and to bf16
+    #[arg(long, value_enum)]
+    pub precision: Option<Precision>,
     /// Show what each kernel of the production tier took
     #[arg(long)]
     pub profile: bool,

@@ -8,7 +8,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::json;
 use warpforge_hlo::parse_verified;
 
@@ -96,8 +96,8 @@ pub(crate) trait Library {
 }
 
 /// The library this program is built with.
-fn library(_threads: usize, _pinned: bool) -> anyhow::Result<Box<dyn Library>> {
-    bail!("this build of xtask has no bindings to oneDNN")
+fn library(threads: usize, pinned: bool) -> anyhow::Result<Box<dyn Library>> {
+    Ok(Box::new(super::onednn_calls::Onednn::new(threads, pinned)?))
 }
 
 /// Lists the products, or serves them.

@@ -7,6 +7,7 @@
 pub(crate) mod bare;
 mod check;
 mod exports;
+mod onednn_calls;
 mod products;
 mod rows;
 mod session;

@@ -43,14 +43,14 @@ pub fn run(arguments: &RunArguments, output: &mut Output) -> Result<Exit> {
     if arguments.tier == Tier::Production {
         return production::run(arguments, &source, output);
     }
-    for (given, option) in [
+    let for_production = [
         (arguments.profile, "--profile"),
         (arguments.serve, "--serve"),
         (arguments.threads.is_some(), "--threads"),
-    ] {
-        if given {
-            bail!("{option} needs --tier production");
-        }
+        (arguments.precision.is_some(), "--precision"),
+    ];
+    if let Some((_, option)) = for_production.iter().find(|(given, _)| *given) {
+        bail!("{option} needs --tier production");
     }
     let planned = interpreter(&source.program, arguments);
     let entry = planned.entry()?;

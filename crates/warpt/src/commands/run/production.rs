@@ -9,12 +9,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
-use warpforge_engine::{Executable, Options, interface};
+use warpforge_engine::{Executable, Options, interface, passes};
 use warpforge_hlo::ir::Function;
 
 use super::program::Source;
 use super::{free_memory, inputs, interpreter, profile, results};
-use crate::arguments::run::RunArguments;
+use crate::arguments::run::{Precision, RunArguments};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -44,6 +44,10 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     let options = Options {
         function: Some(entry.name.clone()),
         memory_bytes: Some(arguments.max_memory.unwrap_or_else(free_memory)),
+        precision: match arguments.precision {
+            Some(Precision::Bf16) => passes::Precision::Bf16,
+            Some(Precision::F32) | None => passes::Precision::AsWritten,
+        },
         fixed,
     };
     let started = Instant::now();

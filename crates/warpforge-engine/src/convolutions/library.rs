@@ -1,0 +1,213 @@
+//! Convolutions by the vendor library, in the layouts it likes best: what lies otherwise is copied before and after.
+#![allow(unsafe_code)]
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use warpforge_onednn::{
+    Argument, Attributes, ConvolutionShape, Execution, MemoryDesc, Primitive, Threadpool,
+    convolution_forward, reorder,
+};
+
+use super::{Convolution, Dimensions};
+use crate::EngineError;
+use crate::kernels::{Cost, Kernel};
+use crate::plan::Buffer;
+use crate::pool::Pool;
+use crate::products::{data_type, failed, scratch_of, strided};
+
+/// A copy from one layout to another.
+struct Reordering {
+    execution: Mutex<Execution>,
+    scratch: Option<Buffer>,
+}
+
+impl Reordering {
+    fn new(from: &MemoryDesc, to: &MemoryDesc, threads: usize) -> Result<Self, EngineError> {
+        let attributes = Attributes::new().threads(threads);
+        let primitive = Arc::new(reorder(from, to, &attributes).map_err(|error| failed(&error))?);
+        let mut operands = vec![(Argument::Src, from.clone()), (Argument::Dst, to.clone())];
+        let scratch = scratch_of(&primitive, &mut operands);
+        let execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
+        Ok(Self { execution: Mutex::new(execution), scratch })
+    }
+
+    /// Copies.
+    ///
+    /// # Safety
+    ///
+    /// The pointers lead to what the two descriptions describe.
+    unsafe fn run(
+        &self,
+        threads: &Threadpool,
+        from: *const u8,
+        to: *mut u8,
+    ) -> Result<(), EngineError> {
+        let mut pointers = vec![from.cast_mut(), to];
+        pointers.extend(self.scratch.as_ref().map(Buffer::pointer));
+        let mut execution = self.execution.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the caller's promise; the scratch is as large as asked.
+        unsafe { execution.run(threads, &pointers) }.map_err(|error| failed(&error))
+    }
+}
+
+/// An operand as the library wants it: where it lies otherwise, a copy and room for it.
+struct Operand {
+    copy: Option<(Reordering, Buffer)>,
+}
+
+impl Operand {
+    fn new(plain: &MemoryDesc, wanted: &MemoryDesc, threads: usize) -> Result<Self, EngineError> {
+        let copy = if plain == wanted {
+            None
+        } else {
+            Some((Reordering::new(plain, wanted, threads)?, Buffer::new(wanted.bytes())))
+        };
+        Ok(Self { copy })
+    }
+
+    /// Where the library finds it.
+    unsafe fn brought(
+        &self,
+        threads: &Threadpool,
+        given: *const u8,
+    ) -> Result<*mut u8, EngineError> {
+        match &self.copy {
+            None => Ok(given.cast_mut()),
+            Some((copy, room)) => {
+                // SAFETY: the caller's promise; the room is as large as the layout asks.
+                unsafe { copy.run(threads, given, room.pointer()) }?;
+                Ok(room.pointer())
+            }
+        }
+    }
+}
+
+/// The kernel.
+pub(crate) struct LibraryConvolution {
+    execution: Mutex<Execution>,
+    threads: Arc<Threadpool>,
+    operands: [usize; 2],
+    input: Operand,
+    kernel: Operand,
+    /// The kernel in the library's layout, where it never changes.
+    packed: Option<Buffer>,
+    /// From the library's layout to the result's, and room for the former.
+    result: Option<(Reordering, Buffer)>,
+    scratch: Option<Buffer>,
+    cost: Cost,
+}
+
+fn any(dtype: warpforge_tensor::DType, dimensions: &Dimensions) -> Result<MemoryDesc, EngineError> {
+    let sizes: Vec<usize> = dimensions.iter().map(|(size, _)| *size).collect();
+    MemoryDesc::any(data_type(dtype)?, &sizes).map_err(|error| failed(&error))
+}
+
+fn chosen(primitive: &Primitive, argument: Argument) -> Result<MemoryDesc, EngineError> {
+    primitive
+        .descriptor(argument)
+        .ok_or_else(|| EngineError::Unsupported("a convolution without a layout".into()))
+}
+
+impl LibraryConvolution {
+    /// Makes a convolution ready. `weights` leads to the kernel where it never changes.
+    pub(crate) fn new(
+        convolution: &Convolution,
+        threads: &Arc<Threadpool>,
+        weights: Option<*const u8>,
+        cost: Cost,
+    ) -> Result<Self, EngineError> {
+        let [input_type, kernel_type, result_type] = convolution.dtypes;
+        let count = threads.count();
+        let shape = ConvolutionShape {
+            strides: convolution.strides.clone(),
+            dilations: convolution.dilations.clone(),
+            padding_low: convolution.padding.iter().map(|(low, _)| *low).collect(),
+            padding_high: convolution.padding.iter().map(|(_, high)| *high).collect(),
+        };
+        let primitive = convolution_forward(
+            &any(input_type, &convolution.input)?,
+            &any(kernel_type, &convolution.kernel)?,
+            None,
+            &any(result_type, &convolution.result)?,
+            &shape,
+            &Attributes::new().threads(count),
+        );
+        let primitive = Arc::new(primitive.map_err(|error| failed(&error))?);
+        let input = chosen(&primitive, Argument::Src)?;
+        let kernel = chosen(&primitive, Argument::Weights)?;
+        let result = chosen(&primitive, Argument::Dst)?;
+        let plain_kernel = strided(kernel_type, &convolution.kernel)?;
+        let plain_result = strided(result_type, &convolution.result)?;
+        let mut operands = vec![
+            (Argument::Src, input.clone()),
+            (Argument::Weights, kernel.clone()),
+            (Argument::Dst, result.clone()),
+        ];
+        let scratch = scratch_of(&primitive, &mut operands);
+        let execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
+        let packed = match weights {
+            Some(weights) => {
+                let packed = Buffer::new(kernel.bytes());
+                let copy = Reordering::new(&plain_kernel, &kernel, count)?;
+                // SAFETY: the caller's promise: the kernel is there, whole; the room is as large as the layout asks.
+                unsafe { copy.run(threads, weights, packed.pointer()) }?;
+                Some(packed)
+            }
+            None => None,
+        };
+        let result = if plain_result == result {
+            None
+        } else {
+            let room = Buffer::new(result.bytes());
+            Some((Reordering::new(&result, &plain_result, count)?, room))
+        };
+        Ok(Self {
+            execution: Mutex::new(execution),
+            threads: Arc::clone(threads),
+            operands: convolution.operands,
+            input: Operand::new(&strided(input_type, &convolution.input)?, &input, count)?,
+            kernel: Operand::new(&plain_kernel, &kernel, count)?,
+            packed,
+            result,
+            scratch,
+            cost,
+        })
+    }
+}
+
+impl Kernel for LibraryConvolution {
+    fn backend(&self) -> &'static str {
+        "library"
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    unsafe fn launch(
+        &self,
+        _: &Pool,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) -> Result<(), EngineError> {
+        let [input, kernel] = self.operands;
+        let threads = &self.threads;
+        // SAFETY: the caller's promise; rooms are as large as the library's layouts ask.
+        unsafe {
+            let input = self.input.brought(threads, inputs[input])?;
+            let kernel = match &self.packed {
+                Some(packed) => packed.pointer(),
+                None => self.kernel.brought(threads, inputs[kernel])?,
+            };
+            let result = self.result.as_ref().map_or(outputs[0], |(_, room)| room.pointer());
+            let mut pointers = vec![input, kernel, result];
+            pointers.extend(self.scratch.as_ref().map(Buffer::pointer));
+            let mut execution = self.execution.lock().unwrap_or_else(PoisonError::into_inner);
+            execution.run(threads, &pointers).map_err(|error| failed(&error))?;
+            if let Some((copy, room)) = &self.result {
+                copy.run(threads, room.pointer().cast_const(), outputs[0])?;
+            }
+        }
+        Ok(())
+    }
+}

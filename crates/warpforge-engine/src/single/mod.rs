@@ -1,0 +1,18 @@
+//! Kernels of ops that stand alone: they read or write places that only the values say, or whole pieces of memory.
+
+mod gather;
+mod index;
+mod moving;
+
+use std::sync::Arc;
+
+use warpforge_hlo::ir::Function;
+
+use crate::kernels::{Cost, Kernel};
+
+/// The kernel of a function of one op, where there is one.
+pub(crate) fn recognize(function: &Function, cost: Cost) -> Option<Arc<dyn Kernel>> {
+    gather::recognize(function, cost)
+        .map(|kernel| Arc::new(kernel) as Arc<dyn Kernel>)
+        .or_else(|| moving::recognize(function, cost).map(|kernel| Arc::new(kernel) as _))
+}
