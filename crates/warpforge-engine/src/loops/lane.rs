@@ -6,6 +6,7 @@
 use warpforge_hlo::ir::{Binary, Unary};
 
 use super::float_function as functions;
+use super::instruction::Number;
 
 /// A type of number that loops compute with.
 pub(super) trait Lane: Copy + PartialOrd + Default + Send + Sync + 'static {
@@ -373,4 +374,49 @@ impl Lane for Truth {
     fn from_bits(bits: u64) -> Self {
         Self(bits as u8 & 1)
     }
+}
+
+/// The ops that a type of number has.
+fn lanes(number: Number) -> (&'static [Unary], &'static [Binary]) {
+    fn of<T: Lane>() -> (&'static [Unary], &'static [Binary]) {
+        (T::UNARY, T::BINARY)
+    }
+    match number {
+        Number::F32 => of::<f32>(),
+        Number::F64 => of::<f64>(),
+        Number::I8 => of::<i8>(),
+        Number::I16 => of::<i16>(),
+        Number::I32 => of::<i32>(),
+        Number::I64 => of::<i64>(),
+        Number::U8 => of::<u8>(),
+        Number::U16 => of::<u16>(),
+        Number::U32 => of::<u32>(),
+        Number::U64 => of::<u64>(),
+        Number::Bool => of::<Truth>(),
+    }
+}
+
+/// Whether a type has an op of one number.
+pub(super) fn has_unary(op: Unary, number: Number) -> bool {
+    lanes(number).0.contains(&op)
+}
+
+/// Whether a type has an op of two numbers.
+pub(super) fn has_binary(op: Binary, number: Number) -> bool {
+    lanes(number).1.contains(&op)
+}
+
+/// Whether rows of a type can be folded by an op.
+pub(super) fn reduces(op: Binary, number: Number) -> bool {
+    let known = matches!(
+        op,
+        Binary::Add
+            | Binary::Multiply
+            | Binary::Maximum
+            | Binary::Minimum
+            | Binary::And
+            | Binary::Or
+            | Binary::Xor
+    );
+    known && has_binary(op, number)
 }

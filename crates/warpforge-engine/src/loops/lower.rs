@@ -7,18 +7,18 @@
 use std::collections::HashMap;
 
 use warpforge_hlo::attribute::Dense;
-use warpforge_hlo::ir::{Binary, Direction, Function, Op, OpKind, Unary, ValueId};
+use warpforge_hlo::ir::{Direction, Function, Op, OpKind, Unary, ValueId};
 use warpforge_hlo::types::TensorType;
 use warpforge_tensor::{DType, Elements, Shape, Tensor};
 
+use super::domain::{
+    Domain, LONGEST_ROW, Lowered, Refusal, beyond_one, known_sizes, refuse, targets,
+};
 use super::instruction::{Extent, Instruction, Number, Operand, Register};
 use super::kernel::{Access, LoopKernel, OutputInfo, Place, RegisterInfo};
-use super::lane::{Lane, Truth};
-use crate::pattern::{combining, sizes};
+use super::lane::{has_binary, has_unary, reduces};
+use crate::pattern::combining;
 use crate::view::View;
-
-/// Rows beyond this are not kept in registers from one reduction to the next.
-const LONGEST_ROW: usize = 1 << 16;
 
 /// A kernel and what it reads besides the function's arguments.
 #[derive(Debug, Clone)]
@@ -26,16 +26,6 @@ pub(crate) struct Lowering {
     pub(crate) kernel: LoopKernel,
     /// Operands after the arguments.
     pub(crate) constants: Vec<Tensor>,
-}
-
-/// Why a function is not one loop.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal(pub(crate) String);
-
-type Lowered<T> = Result<T, Refusal>;
-
-fn refuse<T>(reason: impl Into<String>) -> Lowered<T> {
-    Err(Refusal(reason.into()))
 }
 
 /// Makes a kernel of a function whose ops are all on elements, rows or places.
@@ -64,114 +54,6 @@ pub(crate) fn lower(function: &Function) -> Lowered<Lowering> {
         lowerer.op(op)?;
     }
     lowerer.finish(&end.operands)
-}
-
-fn known_sizes(ty: &TensorType) -> Lowered<Vec<usize>> {
-    sizes(ty).ok_or_else(|| Refusal(format!("the sizes of {ty} are not known")))
-}
-
-fn beyond_one(sizes: &[usize]) -> Vec<usize> {
-    sizes.iter().copied().filter(|size| *size != 1).collect()
-}
-
-/// What is iterated over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Domain {
-    /// Sizes other than 1, in the order of the shape.
-    sizes: Vec<usize>,
-    /// Which of them are reduced.
-    reduced: Vec<usize>,
-}
-
-impl Domain {
-    fn of(function: &Function) -> Lowered<Self> {
-        let tensor = |value: ValueId| {
-            function.ty(value).tensor().ok_or_else(|| Refusal("a value that is no tensor".into()))
-        };
-        let mut domain: Option<Self> = None;
-        for op in &function.body.ops {
-            let OpKind::Reduce { dimensions } = &op.kind else { continue };
-            let [operand, _] = op.operands.as_slice() else {
-                return refuse("a reduction of several tensors");
-            };
-            let full = known_sizes(tensor(*operand)?)?;
-            // The place of each dimension among those that are not of size 1.
-            let mut place = 0;
-            let mut reduced = Vec::new();
-            for (at, size) in full.iter().enumerate() {
-                if *size != 1 {
-                    if dimensions.contains(&(at as i64)) {
-                        reduced.push(place);
-                    }
-                    place += 1;
-                }
-            }
-            let found = Self { sizes: beyond_one(&full), reduced };
-            match &domain {
-                None => domain = Some(found),
-                Some(first) if *first == found => {}
-                Some(_) => return refuse("reductions over different dimensions"),
-            }
-        }
-        if let Some(domain) = domain {
-            if domain.reduced.is_empty() || domain.elements() == 0 {
-                return refuse("a reduction of single elements or of none");
-            }
-            if domain.row() > LONGEST_ROW && function.body.ops.len() > 2 {
-                return refuse(format!("rows of {} elements", domain.row()));
-            }
-            return Ok(domain);
-        }
-        let end = function.body.ops.last().ok_or_else(|| Refusal("an empty function".into()))?;
-        let mut sizes: Option<Vec<usize>> = None;
-        for result in &end.operands {
-            let found = beyond_one(&known_sizes(tensor(*result)?)?);
-            match &sizes {
-                None => sizes = Some(found),
-                Some(first) if *first == found => {}
-                Some(_) => return refuse("results of different shapes"),
-            }
-        }
-        match sizes {
-            Some(sizes) => Ok(Self { sizes, reduced: Vec::new() }),
-            None => refuse("no results"),
-        }
-    }
-
-    fn elements(&self) -> usize {
-        self.sizes.iter().product()
-    }
-
-    fn kept(&self) -> Vec<usize> {
-        (0..self.sizes.len()).filter(|at| !self.reduced.contains(at)).collect()
-    }
-
-    fn kept_sizes(&self) -> Vec<usize> {
-        self.kept().iter().map(|at| self.sizes[*at]).collect()
-    }
-
-    /// Elements of a row; 1 where nothing is reduced.
-    fn row(&self) -> usize {
-        self.reduced.iter().map(|at| self.sizes[*at]).product()
-    }
-
-    /// The order in which dimensions are iterated: rows last.
-    fn order(&self) -> Vec<usize> {
-        self.kept().into_iter().chain(self.reduced.iter().copied()).collect()
-    }
-
-    /// Whether elements are visited in the order of their shape.
-    fn in_order(&self) -> bool {
-        self.order().is_sorted()
-    }
-
-    fn extent(&self, sizes: &[usize]) -> Option<Extent> {
-        let sizes = beyond_one(sizes);
-        if sizes == self.sizes {
-            return Some(Extent::Element);
-        }
-        (!self.reduced.is_empty() && sizes == self.kept_sizes()).then_some(Extent::Row)
-    }
 }
 
 /// What a value is while the kernel is made.
@@ -582,17 +464,6 @@ impl Lowerer<'_> {
     }
 }
 
-/// Where dimensions that are not of size 1 go, among those of the result that are not.
-fn targets(dimensions: &[i64], from: &[usize], to: &[usize]) -> Vec<usize> {
-    let rank = |at: usize| to[..at].iter().filter(|size| **size != 1).count();
-    dimensions
-        .iter()
-        .zip(from)
-        .filter(|(_, size)| **size != 1)
-        .map(|(at, _)| rank(*at as usize))
-        .collect()
-}
-
 /// The bits of a constant's only element as its register type has them.
 fn immediate(dtype: DType, number: Number, bytes: &[u8]) -> u64 {
     match Elements::from_bytes(dtype, bytes) {
@@ -603,45 +474,4 @@ fn immediate(dtype: DType, number: Number, bytes: &[u8]) -> u64 {
         Elements::Integers(values) => values.first().copied().unwrap_or(0) as u64,
         Elements::Complex(_) => 0,
     }
-}
-
-fn lanes(number: Number) -> (&'static [Unary], &'static [Binary]) {
-    fn of<T: Lane>() -> (&'static [Unary], &'static [Binary]) {
-        (T::UNARY, T::BINARY)
-    }
-    match number {
-        Number::F32 => of::<f32>(),
-        Number::F64 => of::<f64>(),
-        Number::I8 => of::<i8>(),
-        Number::I16 => of::<i16>(),
-        Number::I32 => of::<i32>(),
-        Number::I64 => of::<i64>(),
-        Number::U8 => of::<u8>(),
-        Number::U16 => of::<u16>(),
-        Number::U32 => of::<u32>(),
-        Number::U64 => of::<u64>(),
-        Number::Bool => of::<Truth>(),
-    }
-}
-
-fn has_unary(op: Unary, number: Number) -> bool {
-    lanes(number).0.contains(&op)
-}
-
-fn has_binary(op: Binary, number: Number) -> bool {
-    lanes(number).1.contains(&op)
-}
-
-fn reduces(op: Binary, number: Number) -> bool {
-    let known = matches!(
-        op,
-        Binary::Add
-            | Binary::Multiply
-            | Binary::Maximum
-            | Binary::Minimum
-            | Binary::And
-            | Binary::Or
-            | Binary::Xor
-    );
-    known && has_binary(op, number)
 }

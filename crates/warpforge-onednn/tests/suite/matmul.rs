@@ -122,25 +122,28 @@ fn gaps_between_rows() {
 fn batched() {
     let case = Case { src: f32(&[3, 5, 8]), weights: f32(&[3, 8, 6]), dst: f32(&[3, 5, 6]) };
     check(&case, &attributes(), |x| x);
-    let broadcast =
-        Case { src: f32(&[2, 3, 5, 8]), weights: f32(&[1, 3, 8, 6]), dst: f32(&[2, 3, 5, 6]) };
+    let broadcast = Case { src: f32(&[3, 5, 8]), weights: f32(&[1, 8, 6]), dst: f32(&[3, 5, 6]) };
     check(&broadcast, &attributes(), |x| x);
     // Attention: heads lie inside rows, and the second operand is transposed.
-    let (batch, heads, rows, depth) = (2, 3, 10, 16);
-    let inside_rows = [rows * heads * depth, depth, heads * depth, 1];
-    let dims = [batch, heads, rows, depth];
-    let queries = MemoryDesc::strided(DataType::F32, &dims, &inside_rows).unwrap();
-    let keys = MemoryDesc::strided(
-        DataType::F32,
-        &[batch, heads, depth, rows],
-        &[rows * heads * depth, depth, 1, heads * depth],
-    )
-    .unwrap();
+    let (heads, rows, depth) = (3, 10, 16);
+    let queries =
+        MemoryDesc::strided(DataType::F32, &[heads, rows, depth], &[depth, heads * depth, 1])
+            .unwrap();
+    let keys =
+        MemoryDesc::strided(DataType::F32, &[heads, depth, rows], &[depth, 1, heads * depth])
+            .unwrap();
     check(
-        &Case { src: queries, weights: keys, dst: f32(&[batch, heads, rows, rows]) },
+        &Case { src: queries, weights: keys, dst: f32(&[heads, rows, rows]) },
         &attributes(),
         |x| x,
     );
+}
+
+#[test]
+fn several_batch_dimensions_are_refused() {
+    let (src, weights, dst) = (f32(&[2, 3, 5, 8]), f32(&[2, 3, 8, 6]), f32(&[2, 3, 5, 6]));
+    let refused = matmul(&src, &weights, None, &dst, &attributes()).err().unwrap();
+    assert!(refused.to_string().contains("several batch dimensions"), "{refused}");
 }
 
 #[test]
