@@ -1,5 +1,5 @@
-//! The project's own exports of whole models, at their real sizes and without weights: each program is read, verified, printed
-//! and read again to the same program.
+//! Models exported by `python/warpforge` into the cache, for every chore that needs one; and the gate over such exports: at
+//! their real sizes and without weights, each program is read, verified, printed and read again to the same program.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const EXPORTS: &[(&str, &[&str])] = &[
 
 /// The gate.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
-    let folder = install::cache("exports")?.join(key()?);
+    let folder = install::cache("exports")?.join(key(&format!("{EXPORTS:?}"))?);
     let (mut programs, mut ops) = (0, 0);
     for (name, options) in EXPORTS {
         for file in export(&folder.join(name), name, options)? {
@@ -42,15 +42,14 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
     Ok(Verdict::Clean)
 }
 
-/// What the exports depend on: the package's sources and the versions it pins.
-fn key() -> anyhow::Result<String> {
+/// A short name for what an export depends on: the package's sources, the versions it pins, and what is asked of it.
+pub(crate) fn key(asked: &str) -> anyhow::Result<String> {
     let mut files = Vec::new();
     collect(&root().join("python/warpforge"), &mut files)?;
     files.push(root().join("python/pyproject.toml"));
     files.sort();
     let texts = files.iter().map(std::fs::read).collect::<Result<Vec<_>, _>>()?;
-    let options: Vec<u8> = format!("{EXPORTS:?}").into_bytes();
-    let parts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).chain([options.as_slice()]).collect();
+    let parts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).chain([asked.as_bytes()]).collect();
     Ok(python::key(&parts))
 }
 
@@ -66,19 +65,27 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Calls the exporter of this checkout.
+pub(crate) fn write(
+    environment: &python::Environment,
+    options: &[&str],
+    directory: &Path,
+) -> anyhow::Result<()> {
+    let mut command = environment.program("python");
+    command.args(["-m", "warpforge.export"]).args(options).arg("--out").arg(directory);
+    install::run(command.env("PYTHONPATH", root().join("python"))).map(|_| ())
+}
+
+/// The environment that exports.
+pub(crate) fn environment() -> anyhow::Result<python::Environment> {
+    python::environment("export,conformance,test", "PyTorch, JAX and tools", "minutes, 6 GB")
+}
+
 /// The texts of an export, made if they are not there yet.
 fn export(directory: &Path, name: &str, options: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     if !directory.join("manifest.json").is_file() {
         println!("{name}: exporting, once");
-        let environment = python::environment(
-            "export,conformance,test",
-            "PyTorch, JAX and tools",
-            "minutes, 6 GB",
-        )?;
-        let mut command = environment.program("python");
-        command.args(["-m", "warpforge.export"]).args(options);
-        command.args(["--no-weights", "--no-inputs", "--out"]).arg(directory);
-        install::run(command.env("PYTHONPATH", root().join("python")))?;
+        write(&environment()?, &[options, &["--no-weights", "--no-inputs"]].concat(), directory)?;
     }
     let mut texts: Vec<PathBuf> = std::fs::read_dir(directory)?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))

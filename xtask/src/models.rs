@@ -17,9 +17,8 @@ use warpforge_tensor::safetensors::File;
 use warpforge_tensor::{Comparison, Tensor, Tolerance};
 
 use crate::measurement::{Goal, Measured, Row, table, write_json};
-use crate::repository::root;
 use crate::tier::Tier;
-use crate::{Verdict, install, python};
+use crate::{Verdict, exports, install};
 
 /// Options of `cargo xtask models`.
 #[derive(Debug, clap::Args)]
@@ -116,7 +115,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
 
 /// The folder of a model's export.
 fn export(name: &str, options: &[&str], fresh: bool) -> anyhow::Result<PathBuf> {
-    let directory = install::cache("models")?.join(name);
+    let directory =
+        install::cache("models")?.join(format!("{name}-{}", exports::key(&options.join(" "))?));
     if directory.join("manifest.json").is_file() && !fresh {
         return Ok(directory);
     }
@@ -125,12 +125,7 @@ fn export(name: &str, options: &[&str], fresh: bool) -> anyhow::Result<PathBuf> 
             .with_context(|| format!("cannot remove {}", directory.display()))?;
     }
     eprintln!("{name}: exporting");
-    let environment =
-        python::environment("export,conformance,test", "PyTorch, JAX and tools", "minutes, 6 GB")?;
-    let mut command = environment.program("python");
-    command.args(["-m", "warpforge.export"]).args(options).args(["--reference", "--out"]);
-    command.arg(&directory).env("PYTHONPATH", root().join("python"));
-    install::run(&mut command)?;
+    exports::write(&exports::environment()?, &[options, &["--reference"]].concat(), &directory)?;
     Ok(directory)
 }
 

@@ -7,6 +7,8 @@ mod error;
 mod fuse;
 pub mod interface;
 mod kernels;
+#[cfg(feature = "onednn")]
+mod library;
 mod loops;
 pub mod passes;
 mod pattern;

@@ -5,50 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpforge_onednn::{
     Argument, Attributes, ConvolutionShape, Execution, MemoryDesc, Primitive, Threadpool,
-    convolution_forward, reorder,
+    convolution_forward,
 };
 
 use super::{Convolution, Dimensions};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
+use crate::library::{Reordering, data_type, failed, packed, scratch_of, strided};
 use crate::plan::Buffer;
 use crate::pool::Pool;
-use crate::products::{data_type, failed, scratch_of, strided};
-
-/// A copy from one layout to another.
-struct Reordering {
-    execution: Mutex<Execution>,
-    scratch: Option<Buffer>,
-}
-
-impl Reordering {
-    fn new(from: &MemoryDesc, to: &MemoryDesc, threads: usize) -> Result<Self, EngineError> {
-        let attributes = Attributes::new().threads(threads);
-        let primitive = Arc::new(reorder(from, to, &attributes).map_err(|error| failed(&error))?);
-        let mut operands = vec![(Argument::Src, from.clone()), (Argument::Dst, to.clone())];
-        let scratch = scratch_of(&primitive, &mut operands);
-        let execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
-        Ok(Self { execution: Mutex::new(execution), scratch })
-    }
-
-    /// Copies.
-    ///
-    /// # Safety
-    ///
-    /// The pointers lead to what the two descriptions describe.
-    unsafe fn run(
-        &self,
-        threads: &Threadpool,
-        from: *const u8,
-        to: *mut u8,
-    ) -> Result<(), EngineError> {
-        let mut pointers = vec![from.cast_mut(), to];
-        pointers.extend(self.scratch.as_ref().map(Buffer::pointer));
-        let mut execution = self.execution.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's promise; the scratch is as large as asked.
-        unsafe { execution.run(threads, &pointers) }.map_err(|error| failed(&error))
-    }
-}
 
 /// An operand as the library wants it: where it lies otherwise, a copy and room for it.
 struct Operand {
@@ -146,13 +111,8 @@ impl LibraryConvolution {
         let scratch = scratch_of(&primitive, &mut operands);
         let execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
         let packed = match weights {
-            Some(weights) => {
-                let packed = Buffer::new(kernel.bytes());
-                let copy = Reordering::new(&plain_kernel, &kernel, count)?;
-                // SAFETY: the caller's promise: the kernel is there, whole; the room is as large as the layout asks.
-                unsafe { copy.run(threads, weights, packed.pointer()) }?;
-                Some(packed)
-            }
+            // SAFETY: the caller's promise: the kernel is there, whole.
+            Some(weights) => Some(unsafe { packed(weights, &plain_kernel, &kernel, threads) }?),
             None => None,
         };
         let result = if plain_result == result {

@@ -62,8 +62,7 @@ impl Device {
     pub(crate) fn new(pool: Arc<Pool>) -> Result<Self, EngineError> {
         #[cfg(feature = "onednn")]
         let library = {
-            let threads = Arc::new(crate::products::PoolThreads(Arc::clone(&pool)));
-            let made = warpforge_onednn::Threadpool::new(threads);
+            let made = warpforge_onednn::Threadpool::new(Arc::clone(&pool) as _);
             Arc::new(made.map_err(|error| EngineError::Threads(error.to_string()))?)
         };
         Ok(Self {

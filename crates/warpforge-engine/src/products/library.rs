@@ -4,8 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpforge_onednn::{
-    Argument, Attributes, BinaryKind, DataType, Eltwise, Execution, MemoryDesc, OnednnError,
-    Primitive, Threadpool, Threads, matmul, reorder,
+    Argument, Attributes, BinaryKind, Eltwise, Execution, MemoryDesc, Threadpool, matmul,
 };
 use warpforge_tensor::DType;
 
@@ -13,26 +12,10 @@ use super::recognize::stride_in;
 use super::{Activation, Index, Product, Tail};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
+use crate::library::{data_type, failed, packed, scratch_of, strided};
 use crate::plan::Buffer;
-use crate::pool::{Pool, inside};
+use crate::pool::Pool;
 use crate::view::View;
-
-/// The engine's threads as the library sees them.
-pub(crate) struct PoolThreads(pub(crate) Arc<Pool>);
-
-impl Threads for PoolThreads {
-    fn count(&self) -> usize {
-        self.0.threads()
-    }
-
-    fn inside(&self) -> bool {
-        inside()
-    }
-
-    fn run(&self, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
-        self.0.run(tasks, body);
-    }
-}
 
 /// Where a pointer of the execution comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,41 +37,6 @@ pub(crate) struct Library {
     packed: Option<Buffer>,
     scratch: Option<Buffer>,
     cost: Cost,
-}
-
-pub(crate) fn data_type(dtype: DType) -> Result<DataType, EngineError> {
-    match dtype {
-        DType::F32 => Ok(DataType::F32),
-        DType::BF16 => Ok(DataType::Bf16),
-        DType::F16 => Ok(DataType::F16),
-        other => Err(EngineError::Unsupported(format!("a product of {other} by the library"))),
-    }
-}
-
-pub(crate) fn failed(error: &OnednnError) -> EngineError {
-    EngineError::Unsupported(error.to_string())
-}
-
-/// A description with these sizes and strides; a dimension of size 1 steps over all inner ones, and one that steps nowhere
-/// counts as of size 1.
-pub(crate) fn strided(
-    dtype: DType,
-    dimensions: &[(usize, isize)],
-) -> Result<MemoryDesc, EngineError> {
-    let sizes: Vec<usize> =
-        dimensions.iter().map(|(size, stride)| if *stride == 0 { 1 } else { *size }).collect();
-    let mut strides = vec![0; sizes.len()];
-    let mut dense = 1;
-    for place in (0..sizes.len()).rev() {
-        let stride = dimensions[place].1;
-        strides[place] = match usize::try_from(stride) {
-            Ok(0) => dense,
-            Ok(stride) => stride,
-            Err(_) => return Err(EngineError::Unsupported("an operand read backwards".into())),
-        };
-        dense = dense.max(strides[place] * sizes[place]);
-    }
-    MemoryDesc::strided(data_type(dtype)?, &sizes, &strides).map_err(|error| failed(&error))
 }
 
 impl Library {
@@ -161,7 +109,7 @@ impl Library {
         let packed = match weights {
             Some(weights) if packs => {
                 // SAFETY: the caller's promise: all elements that the strides reach are there.
-                Some(unsafe { pack(weights.offset(right_offset), &plain, &chosen, threads) }?)
+                Some(unsafe { packed(weights.offset(right_offset), &plain, &chosen, threads) }?)
             }
             _ => None,
         };
@@ -197,36 +145,6 @@ impl Library {
             cost,
         })
     }
-}
-
-/// Room for what a primitive needs while it runs, where it needs any; its description joins the operands.
-pub(crate) fn scratch_of(
-    primitive: &Primitive,
-    operands: &mut Vec<(Argument, MemoryDesc)>,
-) -> Option<Buffer> {
-    let described = primitive.descriptor(Argument::Scratchpad)?;
-    operands.push((Argument::Scratchpad, described));
-    Some(Buffer::new(primitive.scratchpad_bytes()))
-}
-
-/// Copies weights into the layout the library chose.
-unsafe fn pack(
-    weights: *const u8,
-    from: &MemoryDesc,
-    to: &MemoryDesc,
-    threads: &Arc<Threadpool>,
-) -> Result<Buffer, EngineError> {
-    let attributes = Attributes::new().threads(threads.count());
-    let primitive = Arc::new(reorder(from, to, &attributes).map_err(|error| failed(&error))?);
-    let packed = Buffer::new(to.bytes());
-    let mut operands = vec![(Argument::Src, from.clone()), (Argument::Dst, to.clone())];
-    let scratch = scratch_of(&primitive, &mut operands);
-    let mut execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
-    let mut pointers = vec![weights.cast_mut(), packed.pointer()];
-    pointers.extend(scratch.as_ref().map(Buffer::pointer));
-    // SAFETY: the caller's promise for the weights; the other two are as large as described.
-    unsafe { execution.run(threads, &pointers) }.map_err(|error| failed(&error))?;
-    Ok(packed)
 }
 
 fn pointer(buffer: Option<&Buffer>) -> *mut u8 {

@@ -6,7 +6,7 @@ mod portable;
 mod recognize;
 
 #[cfg(feature = "onednn")]
-pub(crate) use library::{Library, PoolThreads, data_type, failed, scratch_of, strided};
+pub(crate) use library::Library;
 pub(crate) use recognize::recognize;
 
 use warpforge_tensor::DType;

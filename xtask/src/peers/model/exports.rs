@@ -3,13 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use serde::Deserialize;
-use warpforge_hlo::{Attribute, Program, parse_verified};
 
 use super::workloads::{Precision, Workload};
-use crate::repository::root;
-use crate::{install, python};
+use crate::{exports, install, python};
 
 /// The part of an export's manifest that is needed here.
 #[derive(Debug, Deserialize)]
@@ -22,20 +20,12 @@ struct Manifest {
 pub(super) struct Entry {
     name: String,
     file: String,
-    arguments: Vec<Argument>,
     pub(super) results: Vec<Outcome>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Argument {
-    index: usize,
-    tensor: Option<Place>,
 }
 
 /// A result, and where PyTorch's value of it is.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Outcome {
-    index: usize,
     pub(super) name: String,
     pub(super) reference: Option<Place>,
 }
@@ -66,23 +56,20 @@ impl Export {
         let prefix = format!("peer-{}-{}{size}-", workload.name, precision.name());
         let options = workload.chosen_options(quick).join(" ");
         let asked = [workload.recipe, &options, workload.program, precision.dtype()].join(" ");
-        // The environment's name stands for the versions of everything in it.
-        let key = python::key(&[asked.as_bytes(), environment.name().as_bytes()]);
+        let key = exports::key(&asked)?;
         let cache = install::cache("models")?;
         let directory = cache.join(format!("{prefix}{key}"));
         if !directory.join("manifest.json").is_file() {
             remove_beginning_with(&cache, &prefix)?;
             eprintln!("{}: exporting ({asked})", workload.name);
-            let mut command = environment.program("python");
-            command.args(["-m", "warpforge.export", workload.recipe]);
-            command.args(workload.chosen_options(quick));
-            command.args(["--programs", workload.program, "--dtype", precision.dtype()]);
+            let mut options = vec![workload.recipe];
+            options.extend(workload.chosen_options(quick));
+            options.extend(["--programs", workload.program, "--dtype", precision.dtype()]);
             // Results in any precision are held against PyTorch's in f32.
             if precision == Precision::F32 {
-                command.arg("--reference");
+                options.push("--reference");
             }
-            command.arg("--out").arg(&directory).env("PYTHONPATH", root().join("python"));
-            install::run(&mut command)?;
+            exports::write(environment, &options, &directory)?;
         }
         Self::open(&directory, workload.program)
     }
@@ -100,46 +87,6 @@ impl Export {
     /// The program as the exporter wrote it.
     pub(super) fn program(&self) -> PathBuf {
         self.directory.join(&self.entry.file)
-    }
-
-    /// The program with the keys of the tensor files as the names of its arguments, and the manifest's names for its results:
-    /// so it can be run on these files by name. Written beside the exporter's.
-    pub(super) fn named_program(&self) -> anyhow::Result<PathBuf> {
-        let path = self.directory.join(format!("{}.named.mlir", self.entry.name));
-        if path.is_file() {
-            return Ok(path);
-        }
-        let text = std::fs::read_to_string(self.program())?;
-        let mut program = parse_verified(&text).context("the exported program")?;
-        self.entry.name_ports(&mut program)?;
-        let partial = path.with_extension("partial");
-        std::fs::write(&partial, program.to_string())?;
-        std::fs::rename(&partial, &path)?;
-        Ok(path)
-    }
-}
-
-impl Entry {
-    fn name_ports(&self, program: &mut Program) -> anyhow::Result<()> {
-        let main = program.functions.iter_mut().find(|function| function.name == "main");
-        let main = main.context("the exported program has no @main")?;
-        ensure!(
-            main.arguments.len() == self.arguments.len()
-                && main.results.len() == self.results.len(),
-            "the manifest and the program differ in their number of arguments or results"
-        );
-        for argument in &self.arguments {
-            let Some(place) = &argument.tensor else { continue };
-            let held = main.arguments.get_mut(argument.index).context("an argument's place")?;
-            held.attributes.take("jax.arg_info");
-            held.attributes.push("jax.arg_info", Attribute::text(&place.key));
-        }
-        for result in &self.results {
-            let held = main.results.get_mut(result.index).context("a result's place")?;
-            held.attributes.take("jax.result_info");
-            held.attributes.push("jax.result_info", Attribute::text(&result.name));
-        }
-        Ok(())
     }
 }
 
@@ -161,9 +108,6 @@ fn remove_beginning_with(cache: &Path, prefix: &str) -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    const PROGRAM: &str = "module @m {\n  func.func public @main(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) -> \
-        (tensor<2xf32> {jax.result_info = \"result['output']['y']\"}) {\n    %0 = stablehlo.add %arg0, %arg1 : \
-        tensor<2xf32>\n    return %0 : tensor<2xf32>\n  }\n}\n";
     const MANIFEST: &str = r#"{"programs": [{"name": "forward", "file": "forward.mlir",
         "arguments": [
             {"index": 0, "name": "w", "role": "parameter", "tensor": {"file": "weights.safetensors", "key": "layer.w"}},
@@ -171,16 +115,12 @@ mod tests {
         "results": [{"index": 0, "name": "y", "reference": {"file": "reference.safetensors", "key": "forward.output.y"}}]}]}"#;
 
     #[test]
-    fn a_named_program_has_the_keys_of_its_files() {
+    fn an_export_has_the_programs_of_its_manifest() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("manifest.json"), MANIFEST).unwrap();
-        std::fs::write(directory.path().join("forward.mlir"), PROGRAM).unwrap();
         let export = Export::open(directory.path(), "forward").unwrap();
-        let path = export.named_program().unwrap();
-        let text = std::fs::read_to_string(path).unwrap();
-        assert!(text.contains(r#"%arg0: tensor<2xf32> {jax.arg_info = "layer.w"}"#), "{text}");
-        assert!(text.contains(r#"{jax.arg_info = "input.x"}"#), "{text}");
-        assert!(text.contains(r#"{jax.result_info = "y"}"#), "{text}");
+        assert_eq!(export.program(), directory.path().join("forward.mlir"));
+        assert_eq!(export.entry.results[0].name, "y");
         assert!(Export::open(directory.path(), "gradients").is_err());
     }
 

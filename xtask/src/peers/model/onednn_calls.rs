@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use warpforge_engine::pool::{Placement, Pool, inside};
+use warpforge_engine::pool::{Placement, Pool};
 use warpforge_onednn::{
     Argument, Attributes, BinaryKind, DataType, Eltwise, Execution, MemoryDesc, Primitive,
-    Threadpool, Threads, matmul, version,
+    Threadpool, matmul, version,
 };
 
 use super::bare::{Call, Configuration, Library};
@@ -18,27 +18,11 @@ pub(super) struct Onednn {
     threads: Arc<Threadpool>,
 }
 
-struct PoolThreads(Pool);
-
-impl Threads for PoolThreads {
-    fn count(&self) -> usize {
-        self.0.threads()
-    }
-
-    fn inside(&self) -> bool {
-        inside()
-    }
-
-    fn run(&self, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
-        self.0.run(tasks, body);
-    }
-}
-
 impl Onednn {
     pub(super) fn new(threads: usize, pinned: bool) -> anyhow::Result<Self> {
         let placement = if pinned { Placement::spread(threads) } else { Placement::Anywhere };
-        let pool = Pool::new(threads, &placement)?;
-        Ok(Self { threads: Arc::new(Threadpool::new(Arc::new(PoolThreads(pool)))?) })
+        let pool = Arc::new(Pool::new(threads, &placement)?);
+        Ok(Self { threads: Arc::new(Threadpool::new(pool)?) })
     }
 }
 

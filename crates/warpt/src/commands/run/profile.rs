@@ -31,7 +31,8 @@ pub(super) fn page(steps: &[StepReport], compile_seconds: f64, width: usize) -> 
         kind.bytes += step.cost.bytes;
         kind.reason = kind.reason.take().or_else(|| step.reason.clone());
     }
-    let total: f64 = kinds.values().map(|kind| kind.seconds).sum();
+    // A sum of nothing is -0.0.
+    let total = kinds.values().fold(0.0, |sum, kind| sum + kind.seconds);
     let mut sorted: Vec<_> = kinds.into_iter().collect();
     sorted.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds).then_with(|| a.0.cmp(&b.0)));
     let mut table = TextTable::new(&["time", "share", "count", "GFLOP/s", "GB/s", "by", "ops"])

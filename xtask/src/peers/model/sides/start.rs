@@ -54,11 +54,11 @@ fn ours(
     let mut words = vec![
         session.warpt()?.display().to_string(),
         "run".to_owned(),
-        export.named_program()?.display().to_string(),
+        export.program().display().to_string(),
     ];
     words.extend(["--tier", "production", "--precision"].map(str::to_owned));
     words.extend([prepared.case.precision.name().to_owned(), "--threads".to_owned()]);
-    words.extend([session.cpus.len().to_string(), "--inputs".to_owned()]);
+    words.extend([session.cpus.len().to_string(), "--weights".to_owned()]);
     words.extend([tensors("weights.safetensors"), "--inputs".to_owned()]);
     words.extend([tensors("inputs.safetensors"), "--serve".to_owned()]);
     Ok(words)
