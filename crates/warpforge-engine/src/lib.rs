@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod convolutions;
+mod epilogue;
 mod error;
 mod fuse;
 pub mod interface;

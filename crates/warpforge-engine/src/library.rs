@@ -4,14 +4,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpforge_onednn::{
-    Argument, Attributes, DataType, Execution, MemoryDesc, OnednnError, Primitive, Threadpool,
-    Threads, reorder,
+    Argument, Attributes, BinaryKind, DataType, Eltwise, Execution, MemoryDesc, OnednnError,
+    Primitive, Threadpool, Threads, reorder,
 };
 use warpforge_tensor::DType;
 
 use crate::EngineError;
+use crate::epilogue::{Activation, Tail};
 use crate::plan::Buffer;
 use crate::pool::{Pool, inside};
+use crate::view::View;
 
 impl Threads for Pool {
     fn count(&self) -> usize {
@@ -70,6 +72,69 @@ pub(crate) fn scratch_of(
     let described = primitive.descriptor(Argument::Scratchpad)?;
     operands.push((Argument::Scratchpad, described));
     Some(Buffer::new(primitive.scratchpad_bytes()))
+}
+
+/// A tensor added to the result of a primitive.
+pub(crate) struct Added {
+    /// What the primitive calls it.
+    pub(crate) place: Argument,
+    pub(crate) described: MemoryDesc,
+    /// The operand of the cluster, and where in it the first element lies, in bytes.
+    pub(crate) operand: usize,
+    pub(crate) offset: isize,
+}
+
+/// What a primitive does after its sum.
+pub(crate) struct Following {
+    pub(crate) attributes: Attributes,
+    pub(crate) added: Vec<Added>,
+}
+
+impl Following {
+    /// The tails as the library has them. `describe` says how a summand lies in the library's dimensions; `bias` what it is
+    /// as a bias, where it can be one.
+    pub(crate) fn new(
+        tails: &[Tail],
+        threads: usize,
+        describe: impl Fn(&View, DType) -> Result<MemoryDesc, EngineError>,
+        bias: impl Fn(&MemoryDesc) -> Option<MemoryDesc>,
+    ) -> Result<Self, EngineError> {
+        let mut attributes = Attributes::new().threads(threads);
+        let mut added: Vec<Added> = Vec::new();
+        for tail in tails {
+            match tail {
+                Tail::Activation(activation) => {
+                    attributes = match activation {
+                        Activation::Relu => attributes.eltwise(Eltwise::Relu, 0.0, 0.0),
+                        Activation::GeluErf => attributes.eltwise(Eltwise::GeluErf, 0.0, 0.0),
+                        Activation::Tanh => attributes.eltwise(Eltwise::Tanh, 0.0, 0.0),
+                        Activation::Swish => attributes.eltwise(Eltwise::Swish, 1.0, 0.0),
+                    };
+                }
+                Tail::Add { operand, dtype, view } => {
+                    let described = describe(view, *dtype)?;
+                    let (operand, offset) = (*operand, view.offset * dtype.bytes() as isize);
+                    let first = attributes.post_ops() == 0 && added.is_empty();
+                    let (place, described) = match bias(&described).filter(|_| first) {
+                        Some(bias) => (Argument::Bias, bias),
+                        None => {
+                            let place = Argument::PostOp(attributes.post_ops());
+                            attributes = attributes.binary(BinaryKind::Add, described.clone());
+                            (place, described)
+                        }
+                    };
+                    added.push(Added { place, described, operand, offset });
+                }
+            }
+        }
+        Ok(Self { attributes, added })
+    }
+
+    /// The description of the bias, where there is one.
+    pub(crate) fn bias(&self) -> Option<&MemoryDesc> {
+        let bias = self.added.iter().find(|added| added.place == Argument::Bias);
+        bias.map(|added| &added.described)
+    }
 }
 
 /// A copy from one layout to another.

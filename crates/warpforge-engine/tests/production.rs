@@ -41,6 +41,20 @@ fn check(text: &str) -> Vec<StepReport> {
         }
         report = executable.report();
     }
+    check_fixed(&program, &inputs, &wanted);
+    report
+}
+
+/// As [`check`], but what was launched when all inputs but the first never change.
+fn check_with_weights(text: &str) -> Vec<StepReport> {
+    check(text);
+    let program = program(text);
+    let inputs = inputs(&program);
+    let wanted = Interpreter::new(&program).run(inputs.clone()).unwrap();
+    check_fixed(&program, &inputs, &wanted)
+}
+
+fn check_fixed(program: &Program, inputs: &[Value], wanted: &[Value]) -> Vec<StepReport> {
     let fixed: HashMap<usize, Tensor> = inputs
         .iter()
         .enumerate()
@@ -51,9 +65,9 @@ fn check(text: &str) -> Vec<StepReport> {
         })
         .collect();
     let options = Options { fixed, ..Options::default() };
-    let mut executable = Executable::compile(&program, pool(2), &options).unwrap();
-    compare(&executable.run(&inputs[..1]).unwrap(), &wanted);
-    report
+    let mut executable = Executable::compile(program, pool(2), &options).unwrap();
+    compare(&executable.run(&inputs[..1]).unwrap(), wanted);
+    executable.report()
 }
 
 fn compare(found: &[Value], wanted: &[Value]) {
@@ -212,4 +226,122 @@ fn narrow_floats_are_rounded_where_they_are_stored() {
     let exact = input.floats().unwrap().iter().map(|x| x * x + x).collect();
     let wanted = Tensor::from_floats(DType::BF16, input.shape().clone(), exact).unwrap();
     assert_eq!(*found, wanted);
+}
+
+/// A convolution of 3x3 with a stride, as PyTorch's programs have it: features before space.
+fn convolution(
+    result: &str,
+    x: &str,
+    w: &str,
+    [features, from, to]: [usize; 3],
+    size: usize,
+) -> String {
+    format!(
+        "{result} = stablehlo.convolution({x}, {w}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], \
+         window = {{stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]}} \
+         {{batch_group_count = 1 : i64, feature_group_count = {features} : i64}} : \
+         (tensor<2x{from}x{size}x{size}xf32>, tensor<{to}x{}x3x3xf32>) -> tensor<2x{to}x{size}x{size}xf32>\n",
+        from / features
+    )
+}
+
+/// A residual block with batch norm and a pool, features before space.
+fn block() -> String {
+    let first = convolution("%c", "%x", "%w", [1, 3, 16], 9);
+    let second = convolution("%d", "%p", "%v", [1, 16, 16], 5);
+    format!(
+        "func.func @main(%x: tensor<2x3x9x9xf32>, %w: tensor<16x3x3x3xf32>, %m: tensor<16xf32>, %s: tensor<16xf32>,
+             %b: tensor<16xf32>, %v: tensor<16x16x3x3xf32>, %u: tensor<16xf32>) -> (tensor<2x16x5x5xf32>, tensor<2x16xf32>) {{
+           {first}
+           %zero = stablehlo.constant dense<0.0> : tensor<f32>
+           %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+           %mr = stablehlo.reshape %m : (tensor<16xf32>) -> tensor<1x16x1x1xf32>
+           %mb = stablehlo.broadcast_in_dim %mr, dims = [0, 1, 2, 3] : (tensor<1x16x1x1xf32>) -> tensor<2x16x9x9xf32>
+           %n = stablehlo.subtract %c, %mb : tensor<2x16x9x9xf32>
+           %sb = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<16xf32>) -> tensor<2x16x9x9xf32>
+           %t = stablehlo.multiply %n, %sb : tensor<2x16x9x9xf32>
+           %bb = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> tensor<2x16x9x9xf32>
+           %a = stablehlo.add %t, %bb : tensor<2x16x9x9xf32>
+           %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<2x16x9x9xf32>
+           %r = stablehlo.maximum %a, %z : tensor<2x16x9x9xf32>
+           %p = \"stablehlo.reduce_window\"(%r, %low) <{{padding = dense<[[0, 0], [0, 0], [1, 1], [1, 1]]> : tensor<4x2xi64>,
+               window_dimensions = array<i64: 1, 1, 3, 3>, window_strides = array<i64: 1, 1, 2, 2>}}> ({{
+             ^bb0(%i: tensor<f32>, %j: tensor<f32>):
+               %k = stablehlo.maximum %i, %j : tensor<f32>
+               stablehlo.return %k : tensor<f32>
+           }}) : (tensor<2x16x9x9xf32>, tensor<f32>) -> tensor<2x16x5x5xf32>
+           {second}
+           %ub = stablehlo.broadcast_in_dim %u, dims = [1] : (tensor<16xf32>) -> tensor<2x16x5x5xf32>
+           %e = stablehlo.multiply %d, %ub : tensor<2x16x5x5xf32>
+           %f = stablehlo.add %e, %p : tensor<2x16x5x5xf32>
+           %y = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<2x16x5x5xf32>
+           %g = stablehlo.maximum %f, %y : tensor<2x16x5x5xf32>
+           %h = stablehlo.reduce(%g init: %zero) applies stablehlo.add across dimensions = [2, 3] : (tensor<2x16x5x5xf32>, tensor<f32>) -> tensor<2x16xf32>
+           return %g, %h : tensor<2x16x5x5xf32>, tensor<2x16xf32>
+         }}"
+    )
+}
+
+#[cfg(feature = "onednn")]
+#[test]
+fn a_residual_block_is_convolutions_and_a_pool() {
+    let report = check_with_weights(&block());
+    // Batch norm is in the kernels; sums and `relu` follow the convolutions; one copy gives the result its own order.
+    assert_eq!(backends(&report), ["library", "window", "library", "move", "loop"]);
+}
+
+#[test]
+fn a_residual_block_in_both_tiers() {
+    check_with_weights(&block());
+}
+
+#[test]
+fn windows_of_every_kind() {
+    for (combine, ty, initial) in [
+        ("add", "f32", "1.0"),
+        ("maximum", "bf16", "0.5"),
+        ("multiply", "i32", "3"),
+        ("minimum", "f64", "0.0"),
+    ] {
+        for (window, strides, dilations, padding, to) in [
+            ("1, 2, 1", "1, 1, 1", "1, 1, 1", "[[0, 0], [0, 0], [0, 0]]", "4x5x7"),
+            ("2, 1, 3", "1, 2, 2", "1, 1, 1", "[[1, 0], [0, 0], [2, 1]]", "4x3x4"),
+            ("4, 6, 7", "1, 1, 1", "1, 1, 1", "[[3, 0], [0, 0], [-1, 1]]", "4x1x1"),
+            ("1, 1, 2", "2, 1, 3", "1, 1, 5", "[[0, 0], [1, 1], [4, 4]]", "2x8x4"),
+        ] {
+            check(&format!(
+                "func.func @main(%x: tensor<4x6x7x{ty}>) -> tensor<{to}x{ty}> {{
+                   %i = stablehlo.constant dense<{initial}> : tensor<{ty}>
+                   %r = \"stablehlo.reduce_window\"(%x, %i) <{{padding = dense<{padding}> : tensor<3x2xi64>,
+                       window_dimensions = array<i64: {window}>, window_strides = array<i64: {strides}>,
+                       window_dilations = array<i64: {dilations}>}}> ({{
+                     ^bb0(%a: tensor<{ty}>, %b: tensor<{ty}>):
+                       %c = stablehlo.{combine} %a, %b : tensor<{ty}>
+                       stablehlo.return %c : tensor<{ty}>
+                   }}) : (tensor<4x6x7x{ty}>, tensor<{ty}>) -> tensor<{to}x{ty}>
+                   return %r : tensor<{to}x{ty}>
+                 }}"
+            ));
+        }
+    }
+}
+
+#[test]
+fn copies_in_another_order() {
+    for (from, order, to) in [
+        ("3x40x70", "2, 0, 1", "70x3x40"),
+        ("65x33", "1, 0", "33x65"),
+        ("2x3x4x5", "3, 2, 1, 0", "5x4x3x2"),
+        ("1x64x1", "2, 1, 0", "1x64x1"),
+        ("0x3", "1, 0", "3x0"),
+    ] {
+        for ty in ["f32", "i8", "bf16", "i64"] {
+            check(&format!(
+                "func.func @main(%x: tensor<{from}x{ty}>) -> tensor<{to}x{ty}> {{
+                   %r = stablehlo.transpose %x, dims = [{order}] : (tensor<{from}x{ty}>) -> tensor<{to}x{ty}>
+                   return %r : tensor<{to}x{ty}>
+                 }}"
+            ));
+        }
+    }
 }

@@ -4,16 +4,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpforge_onednn::{
-    Argument, Attributes, ConvolutionShape, Execution, MemoryDesc, Primitive, Threadpool,
-    convolution_forward,
+    Argument, ConvolutionShape, Execution, MemoryDesc, Primitive, Threadpool, convolution_forward,
 };
+use warpforge_tensor::DType;
 
-use super::{Convolution, Dimensions};
+use super::recognize::placed;
+use super::{Convolution, Dimensions, is_channels_last};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
-use crate::library::{Reordering, data_type, failed, packed, scratch_of, strided};
+use crate::library::{Following, Reordering, data_type, failed, packed, scratch_of, strided};
 use crate::plan::Buffer;
 use crate::pool::Pool;
+use crate::view::View;
 
 /// An operand as the library wants it: where it lies otherwise, a copy and room for it.
 struct Operand {
@@ -51,7 +53,8 @@ impl Operand {
 pub(crate) struct LibraryConvolution {
     execution: Mutex<Execution>,
     threads: Arc<Threadpool>,
-    operands: [usize; 2],
+    /// Input, kernel, and what is added: operands of the cluster, and where in them the first element lies, in bytes.
+    operands: Vec<(usize, isize)>,
     input: Operand,
     kernel: Operand,
     /// The kernel in the library's layout, where it never changes.
@@ -73,6 +76,31 @@ fn chosen(primitive: &Primitive, argument: Argument) -> Result<MemoryDesc, Engin
         .ok_or_else(|| EngineError::Unsupported("a convolution without a layout".into()))
 }
 
+/// How a summand lies, in the dimensions of the result.
+fn described(
+    convolution: &Convolution,
+    view: &View,
+    dtype: DType,
+) -> Result<MemoryDesc, EngineError> {
+    let placed = placed(view, &convolution.order);
+    strided(
+        dtype,
+        &placed.ok_or_else(|| EngineError::Unsupported("a summand of another rank".into()))?,
+    )
+}
+
+/// A summand as a bias: one number for each feature.
+fn as_bias(described: &MemoryDesc) -> Option<MemoryDesc> {
+    let dims = described.dims();
+    let others = dims.iter().enumerate().all(|(at, size)| at == 1 || *size == 1);
+    let features = *dims.get(1)?;
+    let steps = described.is_strided()?;
+    if !others || steps.get(1) != Some(&1) {
+        return None;
+    }
+    MemoryDesc::strided(described.data_type(), &[features], &[1]).ok()
+}
+
 impl LibraryConvolution {
     /// Makes a convolution ready. `weights` leads to the kernel where it never changes.
     pub(crate) fn new(
@@ -89,30 +117,52 @@ impl LibraryConvolution {
             padding_low: convolution.padding.iter().map(|(low, _)| *low).collect(),
             padding_high: convolution.padding.iter().map(|(_, high)| *high).collect(),
         };
+        let plain_input = strided(input_type, &convolution.input)?;
+        let plain_kernel = strided(kernel_type, &convolution.kernel)?;
+        let plain_result = strided(result_type, &convolution.result)?;
+        let following = Following::new(
+            &convolution.tails,
+            count,
+            |view, dtype| described(convolution, view, dtype),
+            as_bias,
+        )?;
+        // Features that lie together are a layout the library computes in; from others it is asked for its own.
+        let asked = |plain: &MemoryDesc, dtype, dimensions: &Dimensions| {
+            if is_channels_last(dimensions) { Ok(plain.clone()) } else { any(dtype, dimensions) }
+        };
         let primitive = convolution_forward(
-            &any(input_type, &convolution.input)?,
+            &asked(&plain_input, input_type, &convolution.input)?,
             &any(kernel_type, &convolution.kernel)?,
-            None,
-            &any(result_type, &convolution.result)?,
+            following.bias(),
+            &asked(&plain_result, result_type, &convolution.result)?,
             &shape,
-            &Attributes::new().threads(count),
+            &following.attributes,
         );
         let primitive = Arc::new(primitive.map_err(|error| failed(&error))?);
         let input = chosen(&primitive, Argument::Src)?;
         let kernel = chosen(&primitive, Argument::Weights)?;
         let result = chosen(&primitive, Argument::Dst)?;
-        let plain_kernel = strided(kernel_type, &convolution.kernel)?;
-        let plain_result = strided(result_type, &convolution.result)?;
         let mut operands = vec![
             (Argument::Src, input.clone()),
             (Argument::Weights, kernel.clone()),
             (Argument::Dst, result.clone()),
         ];
+        let bytes = |dtype: DType, elements: isize| elements * dtype.bytes() as isize;
+        let mut places = vec![
+            (convolution.operands[0], bytes(input_type, convolution.offsets[0])),
+            (convolution.operands[1], bytes(kernel_type, convolution.offsets[1])),
+        ];
+        for added in following.added {
+            operands.push((added.place, added.described));
+            places.push((added.operand, added.offset));
+        }
         let scratch = scratch_of(&primitive, &mut operands);
         let execution = Execution::new(&primitive, &operands).map_err(|error| failed(&error))?;
         let packed = match weights {
             // SAFETY: the caller's promise: the kernel is there, whole.
-            Some(weights) => Some(unsafe { packed(weights, &plain_kernel, &kernel, threads) }?),
+            Some(weights) => Some(unsafe {
+                packed(weights.offset(places[1].1), &plain_kernel, &kernel, threads)
+            }?),
             None => None,
         };
         let result = if plain_result == result {
@@ -124,8 +174,8 @@ impl LibraryConvolution {
         Ok(Self {
             execution: Mutex::new(execution),
             threads: Arc::clone(threads),
-            operands: convolution.operands,
-            input: Operand::new(&strided(input_type, &convolution.input)?, &input, count)?,
+            operands: places,
+            input: Operand::new(&plain_input, &input, count)?,
             kernel: Operand::new(&plain_kernel, &kernel, count)?,
             packed,
             result,
@@ -150,17 +200,19 @@ impl Kernel for LibraryConvolution {
         inputs: &[*const u8],
         outputs: &[*mut u8],
     ) -> Result<(), EngineError> {
-        let [input, kernel] = self.operands;
         let threads = &self.threads;
-        // SAFETY: the caller's promise; rooms are as large as the library's layouts ask.
+        // SAFETY: the caller's promise; offsets lead to elements of the operands; rooms are as large as the library's
+        // layouts ask.
         unsafe {
-            let input = self.input.brought(threads, inputs[input])?;
+            let given = |(operand, offset): (usize, isize)| inputs[operand].offset(offset);
+            let input = self.input.brought(threads, given(self.operands[0]))?;
             let kernel = match &self.packed {
                 Some(packed) => packed.pointer(),
-                None => self.kernel.brought(threads, inputs[kernel])?,
+                None => self.kernel.brought(threads, given(self.operands[1]))?,
             };
             let result = self.result.as_ref().map_or(outputs[0], |(_, room)| room.pointer());
             let mut pointers = vec![input, kernel, result];
+            pointers.extend(self.operands[2..].iter().map(|added| given(*added).cast_mut()));
             pointers.extend(self.scratch.as_ref().map(Buffer::pointer));
             let mut execution = self.execution.lock().unwrap_or_else(PoisonError::into_inner);
             execution.run(threads, &pointers).map_err(|error| failed(&error))?;

@@ -12,11 +12,13 @@ pub(crate) use recognize::recognize;
 
 use warpforge_tensor::DType;
 
+use crate::epilogue::Tail;
+
 /// Sizes and distances of an operand, in the library's order of dimensions: batch (or groups and output features), features,
 /// then space.
 pub(crate) type Dimensions = Vec<(usize, isize)>;
 
-/// A convolution of dense tensors.
+/// A convolution with what follows it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Convolution {
     /// Operands of the cluster: input and kernel.
@@ -29,6 +31,12 @@ pub(crate) struct Convolution {
     pub(crate) strides: Vec<usize>,
     pub(crate) dilations: Vec<usize>,
     pub(crate) padding: Vec<(i64, i64)>,
+    /// Where the first elements of input and kernel lie.
+    pub(crate) offsets: [isize; 2],
+    /// The dimensions of the result in the library's order.
+    pub(crate) order: Vec<usize>,
+    /// What is done to each element, in order.
+    pub(crate) tails: Vec<Tail>,
 }
 
 impl Convolution {
@@ -42,8 +50,14 @@ impl Convolution {
     }
 }
 
+/// Whether features lie closest together.
+#[cfg(feature = "onednn")]
+fn is_channels_last(dimensions: &Dimensions) -> bool {
+    dimensions.get(1).is_some_and(|(size, step)| *size == 1 || *step == 1)
+}
+
 /// The convolution a function computes, where the library takes it.
 #[cfg(not(feature = "onednn"))]
-pub(crate) fn recognize(_: &warpforge_hlo::ir::Function) -> Option<Convolution> {
+pub(crate) fn recognize(_: &warpforge_hlo::ir::Function, _: bool) -> Option<Convolution> {
     None
 }

@@ -36,8 +36,8 @@ enum Role {
     Free,
     /// Computed by a loop.
     Loop,
-    /// A matrix product.
-    Product,
+    /// A matrix product or a convolution.
+    Core,
     /// Anything else.
     Alone,
 }
@@ -109,7 +109,7 @@ impl<'a> Grower<'a> {
             | OpKind::BroadcastInDim { .. }
             | OpKind::Slice { .. }
             | OpKind::Reverse { .. } => Role::Free,
-            OpKind::DotGeneral(_) => Role::Product,
+            OpKind::DotGeneral(_) | OpKind::Convolution(_) => Role::Core,
             _ => Role::Loop,
         }
     }
@@ -118,7 +118,7 @@ impl<'a> Grower<'a> {
     /// are placed, they are copied into place first.
     fn settle(&mut self) {
         for index in 0..self.ops.len() {
-            if !matches!(self.role[index], Role::Loop | Role::Product) || self.stands_alone(index) {
+            if !matches!(self.role[index], Role::Loop | Role::Core) || self.stands_alone(index) {
                 continue;
             }
             let views: Vec<usize> = self.ops[index]
@@ -158,7 +158,7 @@ impl<'a> Grower<'a> {
     fn stands_alone(&self, index: usize) -> bool {
         let alone = BTreeSet::from([index]);
         match self.role[index] {
-            Role::Product => products::recognize(&self.outlined(&alone).function, TAILS).is_some(),
+            Role::Core => core(&self.outlined(&alone).function).is_some(),
             _ => self.lowered(&alone).is_some(),
         }
     }
@@ -244,38 +244,40 @@ impl<'a> Grower<'a> {
     }
 
     fn grow(&mut self) {
+        // Single ops that fit a product or convolution first: loops would take them to where they fit no more.
+        self.grow_cores();
         for index in 0..self.ops.len() {
-            if self.role[index] != Role::Loop {
+            if self.role[index] != Role::Loop || self.role[self.unit[index]] == Role::Core {
                 continue;
             }
             // Nearest first: they share most.
             let sources = self.sources[index].clone();
             for source in sources.into_iter().rev() {
                 let (mine, theirs) = (self.unit[index], self.unit[source]);
-                let fits = self.role[source] == Role::Loop && mine != theirs;
+                let fits = self.role[source] == Role::Loop
+                    && self.role[theirs] == Role::Loop
+                    && mine != theirs;
                 if fits && self.can_merge(mine, theirs) {
                     self.merge(theirs, mine);
                 }
             }
         }
-        if TAILS {
-            self.grow_products();
-        }
+        self.grow_cores();
     }
 
-    /// Products take along the loop that alone reads their result, where the library can do it with the product.
-    fn grow_products(&mut self) {
+    /// Products and convolutions take along the loop that alone reads their result, where the library can do it with them.
+    fn grow_cores(&mut self) {
         for index in 0..self.ops.len() {
-            if self.role[index] != Role::Product {
+            if self.role[index] != Role::Core {
                 continue;
             }
-            loop {
+            while TAILS {
                 let unit = self.unit[index];
                 let Some(reader) = self.only_reader(unit) else { break };
                 let union: BTreeSet<usize> =
                     self.members[unit].union(&self.members[reader]).copied().collect();
                 if self.would_wait_for_itself(&union)
-                    || products::recognize(&self.outlined(&union).function, TAILS).is_none()
+                    || core(&self.outlined(&union).function).is_none()
                 {
                     break;
                 }
@@ -402,9 +404,6 @@ impl<'a> Grower<'a> {
         if role == Role::Alone {
             let outlined = outline(self.function, "cluster", &[op], &op.results);
             let cost = Cost { flops: 0, bytes: traffic(&outlined.function) };
-            if let Some(convolution) = convolutions::recognize(&outlined.function) {
-                return Cluster { outlined, work: Work::Convolution(Box::new(convolution)) };
-            }
             if let Some(kernel) = single::recognize(&outlined.function, cost) {
                 return Cluster { outlined, work: Work::Single(kernel) };
             }
@@ -426,15 +425,32 @@ impl<'a> Grower<'a> {
             let ops: Vec<&Op> = ops.iter().map(|index| &self.ops[*index]).collect();
             outlined = outline(self.function, "cluster", &ops, &op.results);
         }
-        let has_product = members.iter().any(|index| self.role[*index] == Role::Product);
-        if has_product && let Some(product) = products::recognize(&outlined.function, TAILS) {
-            return Cluster { outlined, work: Work::Product(Box::new(product)) };
+        let has_core = members.iter().any(|index| self.role[*index] == Role::Core);
+        if has_core && let Some(work) = core(&outlined.function) {
+            return Cluster { outlined, work };
+        }
+        let places_only = members.iter().all(|index| places(&self.ops[*index].kind));
+        if places_only {
+            let cost = Cost { flops: 0, bytes: traffic(&outlined.function) };
+            if let Some(kernel) = single::recognize_placing(&outlined.function, cost) {
+                return Cluster { outlined, work: Work::Single(kernel) };
+            }
         }
         match lower(&outlined.function) {
             Ok(lowering) => Cluster { outlined, work: Work::Loop(Box::new(lowering)) },
             Err(refusal) => Cluster { outlined, work: Work::Interpreted(refusal.0) },
         }
     }
+}
+
+/// The product or convolution a function computes, with what follows it.
+fn core(function: &Function) -> Option<Work> {
+    products::recognize(function, TAILS).map(|product| Work::Product(Box::new(product))).or_else(
+        || {
+            let convolution = convolutions::recognize(function, TAILS)?;
+            Some(Work::Convolution(Box::new(convolution)))
+        },
+    )
 }
 
 /// Whether an op only says where elements are.

@@ -9,7 +9,7 @@ use super::float_function as functions;
 use super::instruction::Number;
 
 /// A type of number that loops compute with.
-pub(super) trait Lane: Copy + PartialOrd + Default + Send + Sync + 'static {
+pub(crate) trait Lane: Copy + PartialOrd + Default + Send + Sync + 'static {
     /// Ops of two numbers of this type.
     const BINARY: &'static [Binary];
     /// Ops of one number of this type that give one of the same type.
@@ -304,7 +304,7 @@ integer_lane! {
 /// A truth value: 0 or 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 #[repr(transparent)]
-pub(super) struct Truth(pub(super) u8);
+pub(crate) struct Truth(pub(crate) u8);
 
 impl Lane for Truth {
     const BINARY: &'static [Binary] = &[

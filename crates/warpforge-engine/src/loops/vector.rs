@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use warpforge_hlo::ir::{Binary, Direction, Unary};
 
-use super::lane::{Lane, Truth};
+pub(crate) use super::lane::{Lane, Truth};
 
 /// A set of vector instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Isa {
 
 /// Numbers an instruction reads.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Source<'a, T> {
+pub(crate) enum Source<'a, T> {
     /// One for each element.
     Each(&'a [T]),
     /// One for each row.
@@ -258,7 +258,7 @@ fn fold<T: Copy, W: Copy>(
 }
 
 /// A type whose rows can be folded into one number each.
-pub(super) trait Fold: Lane {
+pub(crate) trait Fold: Lane {
     /// Folds one row.
     fn fold(op: Binary, values: &[Self], initial: Self) -> Self;
 }
@@ -336,49 +336,77 @@ fn convert<T: Copy, U: Copy>(from: Source<'_, T>, row: usize, out: &mut [U], f: 
     map(from, row, out, f);
 }
 
+/// Combines every `stride`-th number into the sums, one each.
+#[inline(always)]
+fn accumulate<T: Copy, W: Copy>(
+    sums: &mut [W],
+    from: &[T],
+    stride: usize,
+    load: impl Fn(T) -> W,
+    combine: impl Fn(W, W) -> W,
+) {
+    if stride == 1 {
+        for (sum, value) in sums.iter_mut().zip(from) {
+            *sum = combine(*sum, load(*value));
+        }
+    } else {
+        for (sum, value) in sums.iter_mut().zip(from.iter().step_by(stride.max(1))) {
+            *sum = combine(*sum, load(*value));
+        }
+    }
+}
+
 /// The functions above, compiled for one set of instructions.
 macro_rules! compiled_for {
     ($module:ident, $fma:literal $(, $features:literal)?) => {
-        pub(super) mod $module {
+        pub(crate) mod $module {
             use super::*;
 
             $(#[target_feature(enable = $features)])?
-            pub(in super::super) unsafe fn unary<T: Lane>(
+            pub(crate) unsafe fn unary<T: Lane>(
                 op: Unary, a: Source<'_, T>, row: usize, out: &mut [T],
             ) {
                 super::unary::<T, $fma>(op, a, row, out);
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(in super::super) unsafe fn binary<T: Lane>(
+            pub(crate) unsafe fn binary<T: Lane>(
                 op: Binary, a: Source<'_, T>, b: Source<'_, T>, row: usize, out: &mut [T],
             ) {
                 super::binary::<T>(op, a, b, row, out);
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(in super::super) unsafe fn compare<T: Lane>(
+            pub(crate) unsafe fn compare<T: Lane>(
                 direction: Direction, a: Source<'_, T>, b: Source<'_, T>, row: usize, out: &mut [Truth],
             ) {
                 super::compare::<T>(direction, a, b, row, out);
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(in super::super) unsafe fn select<T: Lane>(
+            pub(crate) unsafe fn select<T: Lane>(
                 p: Source<'_, Truth>, a: Source<'_, T>, b: Source<'_, T>, row: usize, out: &mut [T],
             ) {
                 super::select::<T>(p, a, b, row, out);
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(in super::super) unsafe fn reduce<T: Fold>(
+            pub(crate) unsafe fn reduce<T: Fold>(
                 op: Binary, initial: Source<'_, T>, from: &[T], row: usize, out: &mut [T],
             ) {
                 super::reduce::<T>(op, initial, from, row, out);
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(in super::super) unsafe fn convert<T: Copy, U: Copy>(
+            pub(crate) unsafe fn accumulate<T: Copy, W: Copy>(
+                sums: &mut [W], from: &[T], stride: usize,
+                load: impl Fn(T) -> W, combine: impl Fn(W, W) -> W,
+            ) {
+                super::accumulate(sums, from, stride, load, combine);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn convert<T: Copy, U: Copy>(
                 from: Source<'_, T>, row: usize, out: &mut [U], f: impl Fn(T) -> U,
             ) {
                 super::convert(from, row, out, f);
@@ -412,4 +440,4 @@ macro_rules! dispatch {
         }
     };
 }
-pub(super) use dispatch;
+pub(crate) use dispatch;

@@ -1,22 +1,28 @@
 //! Rewriting a program into one that computes the same with less: one pass per file, each from a program to a program that is
 //! still StableHLO, so that every stage can be printed, verified and run by the reference interpreter.
 
+mod channels_last;
 mod fold_constants;
 mod fold_views;
 mod inline_calls;
 mod narrow_products;
 mod remove_dead_code;
 mod rewrite;
+mod scale_weights;
 mod share_equal_ops;
 mod simplify_algebra;
 
+use std::collections::HashSet;
+
 use warpforge_hlo::ir::{Function, Program};
 
+pub use channels_last::ChannelsLast;
 pub use fold_constants::FoldConstants;
 pub use fold_views::FoldViews;
 pub use inline_calls::InlineCalls;
 pub use narrow_products::NarrowProducts;
 pub use remove_dead_code::RemoveDeadCode;
+pub use scale_weights::ScaleWeights;
 pub use share_equal_ops::ShareEqualOps;
 pub use simplify_algebra::SimplifyAlgebra;
 
@@ -60,22 +66,24 @@ pub enum Precision {
     Bf16,
 }
 
-/// The program after all normalizing passes.
+/// The program after all normalizing passes; `fixed` are the arguments that never change.
 pub fn normalize(
     program: Program,
     entry: &str,
     precision: Precision,
+    fixed: HashSet<usize>,
 ) -> Result<Program, EngineError> {
-    let run = |program, pass: &dyn Pass| pass.run(program, entry);
-    let mut program =
-        normalizing().iter().try_fold(program, |program, pass| run(program, pass.as_ref()))?;
+    let mut passes = normalizing();
+    passes.push(Box::new(ScaleWeights { fixed }));
     if precision == Precision::Bf16 {
-        for pass in [&NarrowProducts as &dyn Pass, &FoldConstants, &ShareEqualOps, &RemoveDeadCode]
-        {
-            program = run(program, pass)?;
-        }
+        passes.push(Box::new(NarrowProducts));
     }
-    Ok(program)
+    passes.push(Box::new(ChannelsLast));
+    passes.push(Box::new(FoldViews));
+    passes.push(Box::new(FoldConstants));
+    passes.push(Box::new(ShareEqualOps));
+    passes.push(Box::new(RemoveDeadCode));
+    passes.iter().try_fold(program, |program, pass| pass.run(program, entry))
 }
 
 /// The function that a run begins with.

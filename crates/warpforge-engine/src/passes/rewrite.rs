@@ -110,6 +110,22 @@ impl Rewriter {
         results
     }
 
+    /// Adds an op with regions and one tensor as its result.
+    pub(crate) fn emit_with(
+        &mut self,
+        kind: OpKind,
+        operands: Vec<ValueId>,
+        ty: TensorType,
+        regions: Vec<Region>,
+        origin: &Op,
+    ) -> ValueId {
+        let result = self.emit_one(kind, operands, ty, origin);
+        if let Some(op) = self.ops.last_mut() {
+            op.regions = regions;
+        }
+        result
+    }
+
     /// Adds an op with one tensor as its result.
     pub(crate) fn emit_one(
         &mut self,

@@ -114,7 +114,10 @@ impl Executable {
             Some(name) => name.clone(),
             None => Interpreter::new(program).entry()?.name.clone(),
         };
-        let normalized = normalize(program.clone(), &name, options.precision)?;
+        let normalized = {
+            let fixed = options.fixed.keys().copied().collect();
+            normalize(program.clone(), &name, options.precision, fixed)?
+        };
         let function = entry(&normalized, &name)?.clone();
         let arguments = function.body.arguments.len();
         let mut executable = Self {

@@ -3,16 +3,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warpforge_onednn::{
-    Argument, Attributes, BinaryKind, Eltwise, Execution, MemoryDesc, Threadpool, matmul,
-};
+use warpforge_onednn::{Argument, Execution, MemoryDesc, Threadpool, matmul};
 use warpforge_tensor::DType;
 
 use super::recognize::stride_in;
-use super::{Activation, Index, Product, Tail};
+use super::{Index, Product};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
-use crate::library::{data_type, failed, packed, scratch_of, strided};
+use crate::library::{Following, data_type, failed, packed, scratch_of, strided};
 use crate::plan::Buffer;
 use crate::pool::Pool;
 use crate::view::View;
@@ -74,34 +72,13 @@ impl Library {
         } else {
             plain.clone()
         };
-        let mut attributes = Attributes::new().threads(threads.count());
-        let mut bias: Option<(MemoryDesc, usize, isize)> = None;
-        let mut others: Vec<(Argument, MemoryDesc, usize, isize)> = Vec::new();
-        for tail in &product.tails {
-            match tail {
-                Tail::Activation(activation) => {
-                    attributes = match activation {
-                        Activation::Relu => attributes.eltwise(Eltwise::Relu, 0.0, 0.0),
-                        Activation::GeluErf => attributes.eltwise(Eltwise::GeluErf, 0.0, 0.0),
-                        Activation::Tanh => attributes.eltwise(Eltwise::Tanh, 0.0, 0.0),
-                        Activation::Swish => attributes.eltwise(Eltwise::Swish, 1.0, 0.0),
-                    };
-                }
-                Tail::Add { operand, dtype, view } => {
-                    let described = product.operand_of_tail(view, *dtype)?;
-                    let offset = view.offset * dtype.bytes() as isize;
-                    let per_column = described.dims().iter().rev().skip(1).all(|size| *size == 1);
-                    if per_column && attributes.post_ops() == 0 && bias.is_none() {
-                        bias = Some((described, *operand, offset));
-                    } else {
-                        let place = Argument::PostOp(attributes.post_ops());
-                        attributes = attributes.binary(BinaryKind::Add, described.clone());
-                        others.push((place, described, *operand, offset));
-                    }
-                }
-            }
-        }
-        let primitive = matmul(&src, &asked, bias.as_ref().map(|bias| &bias.0), &dst, &attributes)
+        let describe = |view: &View, dtype| product.operand_of_tail(view, dtype);
+        let bias = |described: &MemoryDesc| {
+            let per_column = described.dims().iter().rev().skip(1).all(|size| *size == 1);
+            per_column.then(|| described.clone())
+        };
+        let following = Following::new(&product.tails, threads.count(), describe, bias)?;
+        let primitive = matmul(&src, &asked, following.bias(), &dst, &following.attributes)
             .map_err(|error| failed(&error))?;
         let primitive = Arc::new(primitive);
         let chosen = primitive.descriptor(Argument::Weights).unwrap_or_else(|| asked.clone());
@@ -125,13 +102,9 @@ impl Library {
             },
             Origin::Output,
         ];
-        if let Some((described, operand, offset)) = bias {
-            operands.push((Argument::Bias, described));
-            origins.push(Origin::Input(operand, offset));
-        }
-        for (place, described, operand, offset) in others {
-            operands.push((place, described));
-            origins.push(Origin::Input(operand, offset));
+        for added in following.added {
+            operands.push((added.place, added.described));
+            origins.push(Origin::Input(added.operand, added.offset));
         }
         let scratch = scratch_of(&primitive, &mut operands);
         origins.extend(scratch.as_ref().map(|_| Origin::Scratch));

@@ -11,6 +11,7 @@ pub(crate) use recognize::recognize;
 
 use warpforge_tensor::DType;
 
+use crate::epilogue::Tail;
 use crate::view::View;
 
 /// One index of a product and how far apart its elements are: in the left operand, in the right one, in the cluster's result.
@@ -22,27 +23,6 @@ pub(crate) struct Index {
     pub(crate) out: isize,
     /// In the product's own result, before it is placed.
     pub(crate) own: isize,
-}
-
-/// A function applied to each element of a product.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activation {
-    Relu,
-    GeluErf,
-    Tanh,
-    Swish,
-}
-
-/// What is done to each element after the sum.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Tail {
-    /// Another tensor is added: an operand of the cluster, seen in the shape of the product's own result.
-    Add {
-        operand: usize,
-        dtype: DType,
-        view: View,
-    },
-    Activation(Activation),
 }
 
 /// A batch of products of matrices, each operand at any distances.

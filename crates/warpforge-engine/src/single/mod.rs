@@ -3,6 +3,8 @@
 mod gather;
 mod index;
 mod moving;
+mod transposing;
+mod window;
 
 use std::sync::Arc;
 
@@ -15,4 +17,10 @@ pub(crate) fn recognize(function: &Function, cost: Cost) -> Option<Arc<dyn Kerne
     gather::recognize(function, cost)
         .map(|kernel| Arc::new(kernel) as Arc<dyn Kernel>)
         .or_else(|| moving::recognize(function, cost).map(|kernel| Arc::new(kernel) as _))
+        .or_else(|| window::recognize(function, cost).map(|kernel| Arc::new(kernel) as _))
+}
+
+/// The kernel of a function of ops that only place elements, where it is better than a loop.
+pub(crate) fn recognize_placing(function: &Function, cost: Cost) -> Option<Arc<dyn Kernel>> {
+    transposing::recognize(function, cost).map(|kernel| Arc::new(kernel) as _)
 }

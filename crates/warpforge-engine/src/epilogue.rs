@@ -1,0 +1,338 @@
+//! Reads a cluster of one heavy op (a product, a convolution), the ops that place its operands, what is done to each element
+//! of its result and how the result is placed: the core with its epilogue.
+
+use std::collections::HashMap;
+
+use warpforge_hlo::ir::{Binary, Function, Op, OpKind, Unary, ValueId};
+use warpforge_tensor::DType;
+
+use crate::pattern::{sizes, splat_number};
+use crate::view::View;
+
+/// A function applied to each element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activation {
+    Relu,
+    GeluErf,
+    Tanh,
+    Swish,
+}
+
+/// What is done to each element after the sum.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tail {
+    /// Another tensor is added: an operand of the cluster, seen in the shape of the core's own result.
+    Add {
+        operand: usize,
+        dtype: DType,
+        view: View,
+    },
+    Activation(Activation),
+}
+
+/// The core's operands as it reads them: which operand of the cluster, and where its elements lie.
+pub(crate) type Operands<'a> = [(usize, &'a View); 2];
+
+/// A heavy op with what follows it.
+#[derive(Debug)]
+pub(crate) struct Read<C> {
+    pub(crate) core: C,
+    /// What is done to each element, in order.
+    pub(crate) tails: Vec<Tail>,
+    /// The shape of the core's own result, and where its elements lie in the cluster's.
+    pub(crate) result: View,
+    /// The type of the cluster's result.
+    pub(crate) dtype: DType,
+}
+
+/// The core and its epilogue that a function computes, where it is one; `core` says what an op of two operands is. With
+/// `tails` also what follows the core may be in it.
+pub(crate) fn read<C>(
+    function: &Function,
+    tails: bool,
+    core: impl Fn(&Op, Operands<'_>) -> Option<C>,
+) -> Option<Read<C>> {
+    let (end, ops) = function.body.ops.split_last()?;
+    let mut reader =
+        Reader { function, forms: HashMap::new(), core, found: None, tails, done: Vec::new() };
+    for (index, argument) in function.body.arguments.iter().enumerate() {
+        let shape = sizes(function.ty(*argument).tensor()?)?;
+        reader.forms.insert(*argument, Form::View(index, View::row_major(&shape)));
+    }
+    for op in ops {
+        let [result] = op.results.as_slice() else { return None };
+        let form = reader.op(op, *result)?;
+        reader.forms.insert(*result, form);
+    }
+    let [returned] = end.operands.as_slice() else { return None };
+    let Form::Sum { tails: count, placed, half: Part::Whole } = reader.forms.get(returned)?.clone()
+    else {
+        return None;
+    };
+    if reader.done.len() != count {
+        return None;
+    }
+    let ty = function.ty(*returned).tensor()?;
+    let result = placed_in(&sizes(ty)?, &placed)?;
+    Some(Read { core: reader.found?, tails: reader.done, result, dtype: ty.dtype()? })
+}
+
+/// Where each element of the core's own result lies in a dense tensor of the final sizes, after these ops.
+fn placed_in(final_sizes: &[usize], placed: &[Placing]) -> Option<View> {
+    let mut view = View::row_major(final_sizes);
+    for placing in placed.iter().rev() {
+        view = match placing {
+            Placing::Reshaped(from) => view.reshaped(from)?,
+            Placing::Transposed(permutation) => {
+                let mut inverse = vec![0; permutation.len()];
+                for (place, at) in permutation.iter().enumerate() {
+                    inverse[*at as usize] = place as i64;
+                }
+                view.transposed(&inverse)
+            }
+        };
+    }
+    Some(view)
+}
+
+/// What a value is.
+#[derive(Debug, Clone)]
+enum Form {
+    /// Elements of an operand.
+    View(usize, View),
+    /// One number everywhere.
+    Number(f64),
+    /// The core's result after so many tails, then placed by these ops.
+    Sum { tails: usize, placed: Vec<Placing>, half: Part },
+}
+
+/// Which part of an activation's formula a value is, of the core's result after its tails.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    /// The result itself.
+    Whole,
+    /// Half of it.
+    Half,
+    /// So many times it.
+    Scaled(f64),
+    /// `erfc` of so many times it.
+    Erfc(f64),
+    /// `erf` of so many times it.
+    Erf(f64),
+    /// 1 plus `erf` of so many times it.
+    OnePlusErf(f64),
+    /// The logistic function of it.
+    Logistic,
+}
+
+/// An op that places the result's elements: from these sizes.
+#[derive(Debug, Clone, PartialEq)]
+enum Placing {
+    Reshaped(Vec<usize>),
+    Transposed(Vec<i64>),
+}
+
+const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-6
+}
+
+struct Reader<'a, C, F> {
+    function: &'a Function,
+    forms: HashMap<ValueId, Form>,
+    core: F,
+    found: Option<C>,
+    tails: bool,
+    done: Vec<Tail>,
+}
+
+impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
+    fn sizes(&self, value: ValueId) -> Option<Vec<usize>> {
+        sizes(self.function.ty(value).tensor()?)
+    }
+
+    fn dtype(&self, value: ValueId) -> Option<DType> {
+        self.function.ty(value).tensor()?.dtype()
+    }
+
+    fn op(&mut self, op: &Op, result: ValueId) -> Option<Form> {
+        let to = self.sizes(result)?;
+        match &op.kind {
+            OpKind::Constant(dense) => return splat_number(dense).map(Form::Number),
+            OpKind::DotGeneral(_) | OpKind::Convolution(_) => return self.core(op),
+            _ => {}
+        }
+        let operands: Vec<Form> = op
+            .operands
+            .iter()
+            .map(|operand| self.forms.get(operand).cloned())
+            .collect::<Option<_>>()?;
+        match (&op.kind, operands.as_slice()) {
+            (_, [Form::Number(number)]) if places(&op.kind) => Some(Form::Number(*number)),
+            (kind, [Form::View(operand, view)]) => {
+                let view = match kind {
+                    OpKind::Reshape => view.reshaped(&to)?,
+                    OpKind::Transpose { permutation } => view.transposed(permutation),
+                    OpKind::BroadcastInDim { dimensions } => view.broadcast(dimensions, &to),
+                    OpKind::Slice { start, strides, .. } => view.sliced(start, strides, &to),
+                    _ => return None,
+                };
+                Some(Form::View(*operand, view))
+            }
+            _ if !self.tails => None,
+            (OpKind::Reshape, [Form::Sum { tails, placed, half: Part::Whole }]) => {
+                let from = self.sizes(op.operands[0])?;
+                let placed = [placed.as_slice(), &[Placing::Reshaped(from)]].concat();
+                Some(Form::Sum { tails: *tails, placed, half: Part::Whole })
+            }
+            (
+                OpKind::Transpose { permutation },
+                [Form::Sum { tails, placed, half: Part::Whole }],
+            ) => {
+                let placed =
+                    [placed.as_slice(), &[Placing::Transposed(permutation.clone())]].concat();
+                Some(Form::Sum { tails: *tails, placed, half: Part::Whole })
+            }
+            // A narrower result is what the kernel rounds to in the end.
+            (OpKind::Convert, [Form::Sum { tails, placed, half: Part::Whole }])
+                if placed.is_empty() =>
+            {
+                let float = matches!(self.dtype(result)?, DType::F32 | DType::BF16 | DType::F16);
+                float.then(|| Form::Sum { tails: *tails, placed: Vec::new(), half: Part::Whole })
+            }
+            (OpKind::Unary(unary), [Form::Sum { tails, placed, half }]) if placed.is_empty() => {
+                self.unary(*unary, *tails, *half)
+            }
+            (OpKind::Binary(binary), [a, b]) => self.binary(*binary, a, b),
+            _ => None,
+        }
+    }
+
+    fn core(&mut self, op: &Op) -> Option<Form> {
+        let [left, right] = op.operands.as_slice() else { return None };
+        let (Form::View(left, lhs), Form::View(right, rhs)) =
+            (self.forms.get(left)?, self.forms.get(right)?)
+        else {
+            return None;
+        };
+        if self.found.is_some() {
+            return None;
+        }
+        self.found = Some((self.core)(op, [(*left, lhs), (*right, rhs)])?);
+        Some(Form::Sum { tails: 0, placed: Vec::new(), half: Part::Whole })
+    }
+
+    /// Adds a tail, if the value is the core's result after all tails so far.
+    fn tail(&mut self, tails: usize, tail: Tail) -> Option<Form> {
+        if self.done.len() != tails {
+            return None;
+        }
+        self.done.push(tail);
+        Some(Form::Sum { tails: tails + 1, placed: Vec::new(), half: Part::Whole })
+    }
+
+    fn unary(&mut self, unary: Unary, tails: usize, half: Part) -> Option<Form> {
+        let part = |half| Some(Form::Sum { tails, placed: Vec::new(), half });
+        match (unary, half) {
+            (Unary::Negate, Part::Whole) => part(Part::Scaled(-1.0)),
+            (Unary::Negate, Part::Scaled(by)) => part(Part::Scaled(-by)),
+            (Unary::ChloErfc, Part::Scaled(by)) => part(Part::Erfc(by)),
+            (Unary::ChloErf, Part::Scaled(by)) => part(Part::Erf(by)),
+            (Unary::Tanh, Part::Whole) => self.tail(tails, Tail::Activation(Activation::Tanh)),
+            (Unary::Logistic, Part::Whole) => part(Part::Logistic),
+            _ => None,
+        }
+    }
+
+    fn binary(&mut self, binary: Binary, a: &Form, b: &Form) -> Option<Form> {
+        match (a, b) {
+            (Form::Sum { tails, placed, half }, other)
+            | (other, Form::Sum { tails, placed, half })
+                if placed.is_empty() && !matches!(other, Form::Sum { .. }) =>
+            {
+                let left = matches!(a, Form::Sum { .. });
+                self.with_other(binary, *tails, *half, other, left)
+            }
+            (
+                Form::Sum { tails: x, placed: p, half: a },
+                Form::Sum { tails: y, placed: q, half: b },
+            ) if x == y && p.is_empty() && q.is_empty() => self.with_itself(binary, *x, *a, *b),
+            _ => None,
+        }
+    }
+
+    fn with_other(
+        &mut self,
+        binary: Binary,
+        tails: usize,
+        half: Part,
+        other: &Form,
+        left: bool,
+    ) -> Option<Form> {
+        let part = |half| Some(Form::Sum { tails, placed: Vec::new(), half });
+        match (binary, half, other) {
+            (Binary::Multiply, Part::Whole, Form::Number(number)) => {
+                // Half of it, or so many times it, may become part of an activation; else it is a tail of its own.
+                part(if *number == 0.5 { Part::Half } else { Part::Scaled(*number) })
+            }
+            (Binary::Multiply, Part::Scaled(by), Form::Number(number)) => {
+                part(Part::Scaled(by * number))
+            }
+            (Binary::Divide, Part::Whole, Form::Number(number))
+                if left && near(*number, 1.0 / ROOT_HALF) =>
+            {
+                part(Part::Scaled(ROOT_HALF))
+            }
+            (Binary::Add, Part::Erf(by), Form::Number(1.0)) => part(Part::OnePlusErf(by)),
+            (Binary::Maximum, Part::Whole, Form::Number(0.0)) => {
+                self.tail(tails, Tail::Activation(Activation::Relu))
+            }
+            (Binary::Add, Part::Whole, Form::View(operand, view)) => {
+                let tail = self.spread(*operand, view)?;
+                self.tail(tails, tail)
+            }
+            _ => None,
+        }
+    }
+
+    fn with_itself(&mut self, binary: Binary, tails: usize, a: Part, b: Part) -> Option<Form> {
+        if binary != Binary::Multiply {
+            return None;
+        }
+        let gelu = |a: Part, b: Part| match (a, b) {
+            (Part::Half, Part::Erfc(by)) => near(by, -ROOT_HALF),
+            (Part::Half, Part::OnePlusErf(by)) => near(by, ROOT_HALF),
+            _ => false,
+        };
+        if gelu(a, b) || gelu(b, a) {
+            return self.tail(tails, Tail::Activation(Activation::GeluErf));
+        }
+        match (a, b) {
+            (Part::Whole, Part::Logistic) | (Part::Logistic, Part::Whole) => {
+                self.tail(tails, Tail::Activation(Activation::Swish))
+            }
+            _ => None,
+        }
+    }
+
+    /// An operand added to each element, by how it varies.
+    fn spread(&self, operand: usize, view: &View) -> Option<Tail> {
+        let argument = self.function.body.arguments.get(operand)?;
+        let dtype = self.dtype(*argument)?;
+        if !matches!(dtype, DType::F32 | DType::BF16) {
+            return None;
+        }
+        Some(Tail::Add { operand, dtype, view: view.clone() })
+    }
+}
+
+fn places(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Slice { .. }
+    )
+}
