@@ -23,4 +23,4 @@ mod view;
 
 pub use error::{EngineError, Place};
 pub use kernels::Cost;
-pub use plan::{Executable, Options, StepReport};
+pub use plan::{Executable, Options, StepReport, fused, normalized};

@@ -42,7 +42,15 @@ fn check(text: &str) -> Vec<StepReport> {
         report = executable.report();
     }
     check_fixed(&program, &inputs, &wanted);
+    check_fused(&program, &inputs, &wanted);
     report
+}
+
+/// A program as it is fused reads back, verifies and computes the same in the reference tier.
+fn check_fused(program: &Program, inputs: &[Value], wanted: &[Value]) {
+    let text = warpforge_engine::fused(program, &Options::default()).unwrap().to_string();
+    let fused = parse_verified(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    compare(&Interpreter::new(&fused).run(inputs.to_vec()).unwrap(), wanted);
 }
 
 /// As [`check`], but what was launched when all inputs but the first never change.
@@ -344,4 +352,35 @@ fn copies_in_another_order() {
             ));
         }
     }
+}
+
+#[test]
+fn a_plan_has_one_name() {
+    let program = program(&block());
+    let name = |threads, precision| {
+        let options = Options { precision, ..Options::default() };
+        Executable::compile(&program, pool(threads), &options).unwrap().plan_hash()
+    };
+    let as_written = warpforge_engine::passes::Precision::AsWritten;
+    assert_eq!(name(2, as_written), name(2, as_written));
+    assert_ne!(name(2, as_written), name(1, as_written));
+    assert_ne!(name(2, as_written), name(2, warpforge_engine::passes::Precision::Bf16));
+}
+
+#[test]
+fn the_same_plan_gives_the_same_bits() {
+    let program = program(&block());
+    let inputs = inputs(&program);
+    let mut seen: Vec<Vec<Vec<u8>>> = Vec::new();
+    for _ in 0..5 {
+        let mut executable = Executable::compile(&program, pool(2), &Options::default()).unwrap();
+        for _ in 0..5 {
+            let bits = executable.run(&inputs).unwrap().into_iter().map(|value| match value {
+                Value::Tensor(tensor) => tensor.bytes().to_vec(),
+                _ => Vec::new(),
+            });
+            seen.push(bits.collect());
+        }
+    }
+    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]));
 }

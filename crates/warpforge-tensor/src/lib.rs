@@ -2,9 +2,9 @@
 //!
 //! Pure but for the files it is asked to read and write ([`safetensors`], [`npy`]). Nothing here knows about programs,
 //! machines or time.
-#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod bytes;
 mod comparison;
 mod dtype;
 mod elements;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::bytes::Bytes;
 use crate::{DType, Elements, Shape, ShapeError};
 
 /// A tensor that cannot be made or read as asked.
@@ -75,7 +76,7 @@ fn suggestion(nearest: &Option<String>) -> String {
 pub struct Tensor {
     dtype: DType,
     shape: Shape,
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
 }
 
 impl Tensor {
@@ -85,7 +86,11 @@ impl Tensor {
         shape: Shape,
         bytes: impl Into<Arc<[u8]>>,
     ) -> Result<Self, TensorError> {
-        let bytes = bytes.into();
+        Self::of_bytes(dtype, shape, Bytes::Owned(bytes.into()))
+    }
+
+    /// As [`Self::new`], wherever the bytes are.
+    pub(crate) fn of_bytes(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self, TensorError> {
         let expected = shape.elements().checked_mul(dtype.bytes());
         if expected != Some(bytes.len()) {
             return Err(TensorError::Length {
@@ -97,7 +102,7 @@ impl Tensor {
             });
         }
         let bytes = if dtype.bits() < 8 && bytes.iter().any(|byte| *byte != tidy(*byte, dtype)) {
-            bytes.iter().map(|byte| tidy(*byte, dtype)).collect()
+            Bytes::Owned(bytes.iter().map(|byte| tidy(*byte, dtype)).collect())
         } else {
             bytes
         };
@@ -187,7 +192,7 @@ impl Tensor {
 
     /// The same elements in another shape of as many.
     pub fn reshaped(&self, shape: Shape) -> Result<Self, TensorError> {
-        Self::new(self.dtype, shape, Arc::clone(&self.bytes))
+        Self::of_bytes(self.dtype, shape, self.bytes.clone())
     }
 }
 

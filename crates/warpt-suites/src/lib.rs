@@ -1,6 +1,7 @@
 //! The benchmark suites, and the one list of them.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod ceilings;
 pub mod error;
 pub mod kernels;
 pub mod micro;

@@ -195,6 +195,53 @@ fn memory_and_tiers_have_limits() {
     assert!(err.contains("there is no function @nothing, but @main"), "{err}");
 }
 
+#[test]
+fn the_way_to_kernels_can_be_seen() {
+    let directory = prepared();
+    for (stage, holds) in [
+        ("parsed", "func.func public @main"),
+        ("normalized", "stablehlo.dot_general"),
+        ("fused", "call @kernel_0"),
+        ("plan", "hash: "),
+    ] {
+        let (output, out, err) = warpt(directory.path(), &["affine.mlir", "--dump", stage]);
+        assert_eq!(output.status.code(), Some(0), "{stage}: {err}");
+        assert!(out.contains(holds), "{stage}: {out}");
+    }
+}
+
+#[test]
+fn the_production_tier_says_where_its_time_went() {
+    let directory = prepared();
+    let state = directory.path().join("state");
+    let run = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_warpt"))
+            .args(["run", "affine.mlir", "--tier", "production", "--threads", "1"])
+            .args(["--inputs", "in.safetensors"])
+            .args(more)
+            .env("XDG_STATE_HOME", &state)
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{err}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let out = run(&["--profile", "--trace-file", "trace.json", "--roofline", "roofline.svg"]);
+    assert!(out.contains("measured now") && out.contains("dot_general"), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let trace = std::fs::read(directory.path().join("trace.json")).unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    assert!(!events.is_empty() && events.iter().all(|event| event["ph"] == "X"));
+    let picture = std::fs::read_to_string(directory.path().join("roofline.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
+    let out = run(&["--profile=kernels"]);
+    assert!(out.contains("measured before") && out.contains("place"), "{out}");
+    let answer: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    assert!(answer["plan"].as_str().is_some_and(|plan| plan.len() == 16), "{answer}");
+}
+
 /// Runs every program in the folder that `WARPT_PROGRAMS` names, with made-up inputs.
 #[test]
 #[ignore = "needs exported models; run: WARPT_PROGRAMS=FOLDER cargo test --release -p warpt --test run -- --ignored"]

@@ -194,6 +194,12 @@ impl Kernel for LibraryConvolution {
         self.cost
     }
 
+    fn reads(&self, input: usize) -> bool {
+        let packed = |place: usize| place == 1 && self.packed.is_some();
+        let mut operands = self.operands.iter().enumerate();
+        operands.any(|(place, (operand, _))| *operand == input && !packed(place))
+    }
+
     unsafe fn launch(
         &self,
         _: &Pool,

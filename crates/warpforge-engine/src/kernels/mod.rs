@@ -36,6 +36,11 @@ pub(crate) trait Kernel: Send + Sync {
     /// The least it has to do.
     fn cost(&self) -> Cost;
 
+    /// Whether it reads an input when it is launched; one that it packed it does not.
+    fn reads(&self, _: usize) -> bool {
+        true
+    }
+
     /// Computes the outputs from the inputs; returns when they are there.
     ///
     /// # Safety

@@ -12,3 +12,4 @@ pub(crate) mod narrow;
 pub(crate) mod vector;
 
 pub(crate) use lower::{Lowering, lower};
+pub(crate) use vector::Isa;

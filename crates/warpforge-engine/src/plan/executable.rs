@@ -12,10 +12,11 @@ use warpforge_hlo::ir::{Function, OpKind, Program, Region, ValueId};
 use warpforge_hlo::types::Type;
 use warpforge_tensor::Tensor;
 
-use super::arena::{Layout, Life, arrange};
 use super::buffers::Buffer;
+use super::homes::{Home, Planned, bytes_of};
+use super::report::MadeOf;
 use crate::fuse::{Cluster, Work, fuse};
-use crate::kernels::{Cost, Device, Kernel, tensor_bytes};
+use crate::kernels::{Device, Kernel};
 use crate::passes::{Precision, entry, normalize};
 use crate::pattern::sizes;
 use crate::pool::Pool;
@@ -35,57 +36,34 @@ pub struct Options {
     pub fixed: HashMap<usize, Tensor>,
 }
 
-/// A value's home.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Home {
-    /// The input of this number, where the caller has it.
-    Input(usize),
-    /// The value of this number among those that never change.
-    Fixed(usize),
-    /// This many bytes into the arena.
-    Arena(usize),
-}
-
 /// One launch.
-struct Step {
-    kernel: Arc<dyn Kernel>,
-    inputs: Vec<Home>,
-    outputs: Vec<Home>,
-    ops: Vec<String>,
-    reason: Option<String>,
-}
-
-/// One launch, for people and reports.
-#[derive(Debug, Clone)]
-pub struct StepReport {
-    /// What took it.
-    pub backend: &'static str,
-    /// The names of its ops.
-    pub ops: Vec<String>,
-    /// What it has to do at least.
-    pub cost: Cost,
-    /// Why it has no kernel of its own, where that is so.
-    pub reason: Option<String>,
-    /// How long the last run took.
-    pub time: Duration,
+pub(super) struct Step {
+    pub(super) kernel: Arc<dyn Kernel>,
+    pub(super) inputs: Vec<Home>,
+    pub(super) outputs: Vec<Home>,
+    pub(super) made_of: MadeOf,
+    pub(super) reason: Option<String>,
 }
 
 /// A program ready to run.
 pub struct Executable {
-    device: Device,
-    /// The normalized function.
+    pub(super) device: Device,
+    /// The normalized program.
+    pub(super) program: Program,
+    /// Its function that runs.
     function: Function,
-    steps: Vec<Step>,
-    results: Vec<Home>,
-    arena: Buffer,
+    pub(super) steps: Vec<Step>,
+    pub(super) results: Vec<Home>,
+    pub(super) arena: Buffer,
     fixed: Vec<FixedValue>,
     /// The places of the arguments that a run is given.
     open: Vec<usize>,
-    /// The program as a whole, where no plan can be made of it, and why.
-    whole: Option<(Program, String)>,
+    /// Why no plan can be made of the program, where that is so: it runs as a whole.
+    whole: Option<String>,
     /// Arguments that never change, where the program runs as a whole.
     given: HashMap<usize, Tensor>,
-    times: Vec<Duration>,
+    /// When each step of the last run began, counted from the first, and how long it took.
+    pub(super) times: Vec<(Duration, Duration)>,
 }
 
 /// A value that never changes.
@@ -110,15 +88,10 @@ impl Executable {
         pool: Arc<Pool>,
         options: &Options,
     ) -> Result<Self, EngineError> {
-        let name = match &options.function {
-            Some(name) => name.clone(),
-            None => Interpreter::new(program).entry()?.name.clone(),
-        };
-        let normalized = {
-            let fixed = options.fixed.keys().copied().collect();
-            normalize(program.clone(), &name, options.precision, fixed)?
-        };
-        let function = entry(&normalized, &name)?.clone();
+        let name = entry_name(program, options)?;
+        let fixed = options.fixed.keys().copied().collect();
+        let program = normalize(program.clone(), &name, options.precision, fixed)?;
+        let function = entry(&program, &name)?.clone();
         let arguments = function.body.arguments.len();
         let mut executable = Self {
             device: Device::new(pool)?,
@@ -130,10 +103,11 @@ impl Executable {
             whole: None,
             given: HashMap::new(),
             times: Vec::new(),
+            program,
             function,
         };
         if let Some(reason) = unplanned(&executable.function) {
-            executable.whole = Some((normalized, reason));
+            executable.whole = Some(reason);
             executable.given.clone_from(&options.fixed);
             return Ok(executable);
         }
@@ -187,9 +161,33 @@ impl Executable {
             }
         }
         self.results = planned.results(&function)?;
-        self.times = vec![Duration::ZERO; self.steps.len()];
+        self.forget_packed();
+        self.times = vec![(Duration::ZERO, Duration::ZERO); self.steps.len()];
         self.arena = Buffer::new(planned.layout.bytes);
         Ok(())
+    }
+
+    /// Lets go of what never changes and no launch reads any more, because it was packed.
+    fn forget_packed(&mut self) {
+        let mut read = vec![false; self.fixed.len()];
+        let mut note = |home: &Home| {
+            if let Home::Fixed(index) = home {
+                read[*index] = true;
+            }
+        };
+        self.results.iter().for_each(&mut note);
+        for step in &self.steps {
+            for (input, home) in step.inputs.iter().enumerate() {
+                if step.kernel.reads(input) {
+                    note(home);
+                }
+            }
+        }
+        for (value, read) in self.fixed.iter_mut().zip(read) {
+            if !read {
+                *value = FixedValue::Computed(Buffer::new(0));
+            }
+        }
     }
 
     /// Computes a cluster that reads only what never changes.
@@ -241,7 +239,7 @@ impl Executable {
             kernel,
             inputs,
             outputs: homes(&cluster.outlined.outputs)?,
-            ops: cluster.ops().iter().map(|op| op.kind.name().to_owned()).collect(),
+            made_of: MadeOf::new(cluster, &self.program),
             reason,
         }))
     }
@@ -256,21 +254,9 @@ impl Executable {
         self.arena.bytes()
     }
 
-    /// What is launched, in order.
-    pub fn report(&self) -> Vec<StepReport> {
-        let step = |(step, time): (&Step, &Duration)| StepReport {
-            backend: step.kernel.backend(),
-            ops: step.ops.clone(),
-            cost: step.kernel.cost(),
-            reason: step.reason.clone(),
-            time: *time,
-        };
-        self.steps.iter().zip(&self.times).map(step).collect()
-    }
-
     /// Why the reference interpreter runs the whole program, where it does.
     pub fn unplanned(&self) -> Option<&str> {
-        self.whole.as_ref().map(|(_, reason)| reason.as_str())
+        self.whole.as_deref()
     }
 
     /// Runs it once; `inputs` are the arguments that are not fixed, in their order.
@@ -310,6 +296,7 @@ impl Executable {
             // SAFETY: offsets lie within the arena.
             Home::Arena(offset) => unsafe { self.arena.pointer().add(*offset) },
         };
+        let begun = Instant::now();
         for (step, time) in self.steps.iter().zip(&mut self.times) {
             let reads: Vec<*const u8> =
                 step.inputs.iter().map(|home| at(home).cast_const()).collect();
@@ -318,7 +305,7 @@ impl Executable {
             // SAFETY: homes were given out so that values that live at once do not overlap, each as large as its type says,
             // aligned to a cache line; inputs are aligned to eight bytes and were checked against their types.
             unsafe { step.kernel.launch(&self.device.pool, &reads, &writes) }?;
-            *time = start.elapsed();
+            *time = (start - begun, start.elapsed());
         }
         let returned = self.function.body.ops.last().map(|end| end.operands.as_slice());
         returned
@@ -340,7 +327,6 @@ impl Executable {
     }
 
     fn run_whole(&self, inputs: &[Value]) -> Result<Vec<Value>, EngineError> {
-        let Some((program, _)) = &self.whole else { return Ok(Vec::new()) };
         let mut all: Vec<Option<Value>> = vec![None; self.function.body.arguments.len()];
         for (place, tensor) in &self.given {
             all[*place] = Some(Value::Tensor(tensor.clone()));
@@ -349,8 +335,16 @@ impl Executable {
             all[*place] = Some(input.clone());
         }
         let all: Vec<Value> = all.into_iter().flatten().collect();
-        let interpreter = Interpreter::new(program).function(&self.function.name);
+        let interpreter = Interpreter::new(&self.program).function(&self.function.name);
         interpreter.limits(Limits::default()).run(all)
+    }
+}
+
+/// The name of the function to run.
+pub(super) fn entry_name(program: &Program, options: &Options) -> Result<String, EngineError> {
+    match &options.function {
+        Some(name) => Ok(name.clone()),
+        None => Ok(Interpreter::new(program).entry()?.name.clone()),
     }
 }
 
@@ -383,86 +377,4 @@ fn effect(region: &Region) -> Option<String> {
         | OpKind::PartitionId => Some(format!("{} has an order among other ops", op.kind.name())),
         _ => op.regions.iter().find_map(effect),
     })
-}
-
-/// Homes of all values.
-struct Planned {
-    homes: HashMap<ValueId, Owner>,
-    layout: Layout,
-}
-
-/// Whose place a value is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Input(usize),
-    Fixed(usize),
-    /// The value of this number in the arena.
-    Slot(usize),
-}
-
-impl Planned {
-    fn new(
-        function: &Function,
-        clusters: &[Cluster],
-        fixed: &HashMap<ValueId, usize>,
-        open: &[usize],
-    ) -> Result<Self, EngineError> {
-        let mut homes: HashMap<ValueId, Owner> =
-            fixed.iter().map(|(value, index)| (*value, Owner::Fixed(*index))).collect();
-        for (index, place) in open.iter().enumerate() {
-            homes.insert(function.body.arguments[*place], Owner::Input(index));
-        }
-        let mut lives: Vec<Life> = Vec::new();
-        for (step, cluster) in clusters.iter().enumerate() {
-            let mut first = None;
-            for input in &cluster.outlined.inputs {
-                let owner = homes.get(input).copied().ok_or_else(|| {
-                    EngineError::Value("a value is read before it is made".into())
-                })?;
-                if let Owner::Slot(slot) = owner {
-                    lives[slot].last = step;
-                }
-                first.get_or_insert(owner);
-            }
-            if matches!(cluster.work, Work::Same)
-                && let (Some(owner), [output]) = (first, cluster.outlined.outputs.as_slice())
-            {
-                homes.insert(*output, owner);
-                continue;
-            }
-            for output in &cluster.outlined.outputs {
-                let bytes = bytes_of(function, *output)?;
-                homes.insert(*output, Owner::Slot(lives.len()));
-                lives.push(Life { bytes, first: step, last: step });
-            }
-        }
-        if let Some(end) = function.body.ops.last() {
-            for value in &end.operands {
-                if let Some(Owner::Slot(slot)) = homes.get(value) {
-                    lives[*slot].last = clusters.len();
-                }
-            }
-        }
-        Ok(Self { homes, layout: arrange(&lives) })
-    }
-
-    fn home(&self, value: &ValueId) -> Result<Home, EngineError> {
-        match self.homes.get(value) {
-            Some(Owner::Input(index)) => Ok(Home::Input(*index)),
-            Some(Owner::Fixed(index)) => Ok(Home::Fixed(*index)),
-            Some(Owner::Slot(slot)) => Ok(Home::Arena(self.layout.offsets[*slot])),
-            None => Err(EngineError::Value("a value that nothing makes".into())),
-        }
-    }
-
-    fn results(&self, function: &Function) -> Result<Vec<Home>, EngineError> {
-        let end = function.body.ops.last().map(|end| end.operands.as_slice()).unwrap_or_default();
-        end.iter().map(|value| self.home(value)).collect()
-    }
-}
-
-fn bytes_of(function: &Function, value: ValueId) -> Result<usize, EngineError> {
-    let ty = function.ty(value);
-    let bytes = ty.tensor().and_then(|tensor| tensor_bytes(tensor.storage(), &sizes(tensor)?));
-    bytes.ok_or_else(|| EngineError::Unsupported(format!("a value of type {ty}")))
 }

@@ -3,6 +3,12 @@
 mod arena;
 mod buffers;
 mod executable;
+mod fused;
+mod homes;
+mod report;
 
 pub(crate) use buffers::Buffer;
-pub use executable::{Executable, Options, StepReport};
+use executable::entry_name;
+pub use executable::{Executable, Options};
+pub use fused::{fused, normalized};
+pub use report::StepReport;

@@ -153,6 +153,10 @@ impl Kernel for Library {
         self.cost
     }
 
+    fn reads(&self, input: usize) -> bool {
+        self.origins.iter().any(|origin| matches!(origin, Origin::Input(at, _) if *at == input))
+    }
+
     unsafe fn launch(
         &self,
         _: &Pool,

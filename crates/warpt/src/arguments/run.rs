@@ -40,6 +40,28 @@ pub enum Precision {
     Bf16,
 }
 
+/// What a row of a profile is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProfileBy {
+    /// Kernels of the same ops
+    Ops,
+    /// Each kernel, in the order of the run, with its place in the model
+    Kernels,
+}
+
+/// A stage of a program on its way to kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// As it was read
+    Parsed,
+    /// After the passes
+    Normalized,
+    /// A function for each kernel
+    Fused,
+    /// Kernels in order, and where they read and write
+    Plan,
+}
+
 impl Tier {
     /// The tiers that exist.
     pub const PRESENT: [Self; 2] = [Self::Production, Self::Correctness];
@@ -79,9 +101,20 @@ pub struct RunArguments {
     /// How exactly the production tier computes products: as the program says, or f32 products from and to bf16
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
-    /// Show what each kernel of the production tier took
-    #[arg(long)]
-    pub profile: bool,
+    /// Show what kernels of the production tier took and how far that is from what the machine can do: those of the same
+    /// ops together, or each
+    #[arg(long, value_enum, value_name = "BY", num_args = 0..=1, require_equals = true,
+        default_missing_value = "ops")]
+    pub profile: Option<ProfileBy>,
+    /// Write the kernels of a run to this file as a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "PATH")]
+    pub trace_file: Option<PathBuf>,
+    /// Draw kernels below what the machine can do, as an SVG picture
+    #[arg(long, value_name = "PATH")]
+    pub roofline: Option<PathBuf>,
+    /// Print the program at a stage on its way to kernels, and run nothing
+    #[arg(long, value_enum, value_name = "STAGE")]
+    pub dump: Option<Stage>,
     /// Run whenever a line says so: `run` answers with nanoseconds, `outputs PATH` writes the last results, `quit` ends
     #[arg(long, hide = true)]
     pub serve: bool,

@@ -1,5 +1,6 @@
 //! Inputs of a program: from files by name, made up where asked.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
@@ -7,6 +8,7 @@ use warpforge_engine::interface::{self, Port};
 use warpforge_engine::reference::Value;
 use warpforge_hlo::ir::Function;
 use warpforge_hlo::types::Type;
+use warpforge_tensor::Tensor;
 use warpforge_tensor::safetensors::File;
 
 /// The value of an argument.
@@ -29,7 +31,7 @@ pub(super) fn gather(
     let mut values = Vec::with_capacity(ports.len());
     let mut add = |value, fixed| values.push(Gathered { value, fixed });
     for (index, port) in ports.iter().enumerate() {
-        match (found(entry, index, port, &files)?, &port.ty, seed) {
+        match (found(entry, index, port, &files, weights.len())?, &port.ty, seed) {
             (Some((value, file)), ..) => add(value, file < weights.len()),
             (None, Type::Token, _) => add(Value::Token, false),
             (None, ty, Some(seed)) => {
@@ -44,12 +46,26 @@ pub(super) fn gather(
     bail!("{}", absent(&missing, &files))
 }
 
-/// The value of an argument in the last file that has it, and which file that is.
+/// The arguments that files of weights have, by their place.
+pub(super) fn weights(entry: &Function, weights: &[PathBuf]) -> Result<HashMap<usize, Tensor>> {
+    let files = weights.iter().map(File::open).collect::<Result<Vec<_>, _>>()?;
+    let mut values = HashMap::new();
+    for (index, port) in interface::arguments(entry).iter().enumerate() {
+        if let Some((Value::Tensor(tensor), _)) = found(entry, index, port, &files, files.len())? {
+            values.insert(index, tensor);
+        }
+    }
+    Ok(values)
+}
+
+/// The value of an argument in the last file that has it, and which file that is; the first `mapped` files are not read but
+/// mapped.
 fn found(
     entry: &Function,
     index: usize,
     port: &Port,
     files: &[File],
+    mapped: usize,
 ) -> Result<Option<(Value, usize)>> {
     let in_text = entry
         .arguments
@@ -76,7 +92,10 @@ fn found(
                 entry.name
             );
         }
-        return Ok(Some((Value::Tensor(file.tensor(&info.name)?), place)));
+        // Weights stay where they are: what is packed is read once, and the rest is the file's.
+        let tensor =
+            if place < mapped { file.mapped(&info.name)? } else { file.tensor(&info.name)? };
+        return Ok(Some((Value::Tensor(tensor), place)));
     }
     Ok(None)
 }

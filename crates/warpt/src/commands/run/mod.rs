@@ -1,5 +1,6 @@
 //! `warpt run`: a program, its inputs, its results.
 
+mod ceilings;
 mod inputs;
 mod production;
 mod profile;
@@ -40,11 +41,17 @@ pub fn run(arguments: &RunArguments, output: &mut Output) -> Result<Exit> {
     for note in &source.program.notes {
         output.note(&format!("note: {}", warpt_report::text::clean(note)));
     }
+    if let Some(stage) = arguments.dump {
+        output.text(&production::dump(arguments, &source, stage)?)?;
+        return Ok(Exit::Pass);
+    }
     if arguments.tier == Tier::Production {
         return production::run(arguments, &source, output);
     }
     let for_production = [
-        (arguments.profile, "--profile"),
+        (arguments.profile.is_some(), "--profile"),
+        (arguments.trace_file.is_some(), "--trace-file"),
+        (arguments.roofline.is_some(), "--roofline"),
         (arguments.serve, "--serve"),
         (arguments.threads.is_some(), "--threads"),
         (arguments.precision.is_some(), "--precision"),
@@ -92,6 +99,7 @@ pub fn run(arguments: &RunArguments, output: &mut Output) -> Result<Exit> {
         ops,
         seconds,
         peak_bytes: plan.peak_bytes,
+        plan: None,
         results: interface::results(entry).into_iter().zip(values).collect(),
     };
     if let Some(path) = &arguments.outputs {

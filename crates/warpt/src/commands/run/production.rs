@@ -4,17 +4,22 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
-use warpforge_engine::{Executable, Options, interface, passes};
+use warpforge_engine::{
+    EngineError, Executable, Options, StepReport, fused, interface, normalized, passes,
+};
 use warpforge_hlo::ir::Function;
+use warpforge_tensor::Tensor;
+use warpt_suites::ceilings::Ceilings;
 
+use super::profile::Profile;
 use super::program::Source;
-use super::{free_memory, inputs, interpreter, profile, results};
-use crate::arguments::run::{Precision, RunArguments};
+use super::{ceilings, free_memory, inputs, interpreter, profile, results};
+use crate::arguments::run::{Precision, ProfileBy, RunArguments, Stage};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -36,20 +41,9 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
             value => values.push(value),
         }
     }
-    let threads = match arguments.threads {
-        Some(threads) => usize::from(threads),
-        None => allowed_cpus().len().max(1),
-    };
+    let threads = threads(arguments);
     let pool = Arc::new(Pool::new(threads, &Placement::spread(threads))?);
-    let options = Options {
-        function: Some(entry.name.clone()),
-        memory_bytes: Some(arguments.max_memory.unwrap_or_else(free_memory)),
-        precision: match arguments.precision {
-            Some(Precision::Bf16) => passes::Precision::Bf16,
-            Some(Precision::F32) | None => passes::Precision::AsWritten,
-        },
-        fixed,
-    };
+    let options = options(arguments, entry, fixed);
     let started = Instant::now();
     let compiled = Executable::compile(&source.program, pool, &options);
     let mut executable = compiled.map_err(|error| source.explain(error))?;
@@ -62,6 +56,7 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
             "threads": threads,
             "compile_milliseconds": compile_seconds * 1e3,
             "kernels": executable.report().len(),
+            "plan": executable.plan_hash(),
             "arena_bytes": executable.arena_bytes(),
         });
         output.line(&format!("ready {ready}"))?;
@@ -76,11 +71,10 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     }
     if arguments.json {
         output.line(&ran.json())?;
-    } else if arguments.profile {
-        // The first run also brings memory and code into place.
-        executable.run(&values).map_err(|error| source.explain(error))?;
-        let width = output.width();
-        output.text(&profile::page(&executable.report(), compile_seconds, width))?;
+    } else if wants_profile(arguments) {
+        let kernels = Kernels::measure(&mut executable, &values, threads, compile_seconds)
+            .map_err(|error| source.explain(error))?;
+        kernels.show(arguments, output)?;
     } else if let Some(path) = &arguments.outputs {
         output.note(&format!("{} results written to {}", ran.results.len(), path.display()));
     } else {
@@ -88,6 +82,121 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
         output.text(&ran.page(width))?;
     }
     Ok(Exit::Pass)
+}
+
+/// How many threads a run has.
+fn threads(arguments: &RunArguments) -> usize {
+    match arguments.threads {
+        Some(threads) => usize::from(threads),
+        None => allowed_cpus().len().max(1),
+    }
+}
+
+fn options(arguments: &RunArguments, entry: &Function, fixed: HashMap<usize, Tensor>) -> Options {
+    Options {
+        function: Some(entry.name.clone()),
+        memory_bytes: Some(arguments.max_memory.unwrap_or_else(free_memory)),
+        precision: match arguments.precision {
+            Some(Precision::Bf16) => passes::Precision::Bf16,
+            Some(Precision::F32) | None => passes::Precision::AsWritten,
+        },
+        fixed,
+    }
+}
+
+/// The text of a program at a stage on its way to kernels.
+pub(super) fn dump(arguments: &RunArguments, source: &Source, stage: Stage) -> Result<String> {
+    if stage == Stage::Parsed {
+        return Ok(source.program.to_string());
+    }
+    let entry = interpreter(&source.program, arguments).entry()?;
+    let options = options(arguments, entry, inputs::weights(entry, &arguments.weights)?);
+    let explained = |error| source.explain(error);
+    Ok(match stage {
+        Stage::Parsed | Stage::Normalized => {
+            normalized(&source.program, &options).map_err(explained)?.to_string()
+        }
+        Stage::Fused => fused(&source.program, &options).map_err(explained)?.to_string(),
+        Stage::Plan => {
+            let pool = Arc::new(Pool::new(threads(arguments), &Placement::Anywhere)?);
+            let executable =
+                Executable::compile(&source.program, pool, &options).map_err(explained)?;
+            match executable.unplanned() {
+                Some(reason) => format!("no plan; the reference interpreter runs it: {reason}\n"),
+                None => format!("{}hash: {}\n", executable.plan_text(), executable.plan_hash()),
+            }
+        }
+    })
+}
+
+fn wants_profile(arguments: &RunArguments) -> bool {
+    arguments.profile.is_some() || arguments.trace_file.is_some() || arguments.roofline.is_some()
+}
+
+/// What the kernels of the fastest of several runs took.
+struct Kernels {
+    steps: Vec<StepReport>,
+    runs: usize,
+    ceilings: Ceilings,
+    origin: String,
+    plan: String,
+    compile_seconds: f64,
+}
+
+impl Kernels {
+    /// Runs a few times more: the first run also brought memory and code into place.
+    fn measure(
+        executable: &mut Executable,
+        values: &[Value],
+        threads: usize,
+        compile_seconds: f64,
+    ) -> Result<Self, EngineError> {
+        const MOST: usize = 10;
+        const ABOUT: Duration = Duration::from_secs(3);
+        let started = Instant::now();
+        let (mut steps, mut fastest, mut runs) = (Vec::new(), Duration::MAX, 0);
+        while runs < MOST && (runs == 0 || started.elapsed() < ABOUT) {
+            executable.run(values)?;
+            runs += 1;
+            let found = executable.report();
+            let total = found.iter().map(|step| step.time).sum();
+            if total < fastest {
+                (steps, fastest) = (found, total);
+            }
+        }
+        let (ceilings, origin) = ceilings::ceilings(threads)
+            .map_err(|error| EngineError::Observer(format!("{error:#}")))?;
+        let plan = executable.plan_hash();
+        Ok(Self { steps, runs, ceilings, origin, plan, compile_seconds })
+    }
+
+    fn show(&self, arguments: &RunArguments, output: &mut Output) -> Result<()> {
+        let write = |path: &Path, text: &str| {
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        };
+        if let Some(path) = &arguments.trace_file {
+            let trace = profile::chrome_trace(&self.steps, &self.ceilings, &self.plan);
+            write(path, &trace.to_string())?;
+            output.note(&format!("{} kernels written to {}", self.steps.len(), path.display()));
+        }
+        if let Some(path) = &arguments.roofline {
+            write(path, &profile::svg(&self.steps, &self.ceilings))?;
+            output.note(&format!("roofline drawn to {}", path.display()));
+        }
+        if let Some(by) = arguments.profile {
+            let profile = Profile {
+                steps: &self.steps,
+                ceilings: &self.ceilings,
+                origin: &self.origin,
+                compile_seconds: self.compile_seconds,
+                runs: self.runs,
+                plan: &self.plan,
+                each: by == ProfileBy::Kernels,
+            };
+            output.text(&profile.page(output.width()))?;
+        }
+        Ok(())
+    }
 }
 
 fn ran<'a>(
@@ -104,6 +213,7 @@ fn ran<'a>(
         ops: executable.function().body.op_count() as u64,
         seconds,
         peak_bytes: executable.arena_bytes() as u64,
+        plan: executable.unplanned().is_none().then(|| executable.plan_hash()),
         results: interface::results(entry).into_iter().zip(computed).collect(),
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Ran<'a> {
     pub(super) ops: u64,
     pub(super) seconds: f64,
     pub(super) peak_bytes: u64,
+    /// The plan's name, where there is a plan.
+    pub(super) plan: Option<String>,
     pub(super) results: Vec<(Port, Value)>,
 }
 
@@ -40,11 +42,12 @@ impl Ran<'_> {
 
     /// Writes the results as tensors by name.
     pub(super) fn write(&self, path: &Path) -> Result<()> {
-        let metadata = BTreeMap::from([
+        let mut metadata = BTreeMap::from([
             ("producer".to_owned(), format!("warpt {}", env!("CARGO_PKG_VERSION"))),
             ("tier".to_owned(), self.tier.name().to_owned()),
             ("function".to_owned(), self.function.to_owned()),
         ]);
+        metadata.extend(self.plan.clone().map(|plan| ("plan".to_owned(), plan)));
         Ok(safetensors::write(path, self.tensors(), &metadata)?)
     }
 
@@ -113,6 +116,7 @@ impl Ran<'_> {
             "ops": self.ops,
             "seconds": self.seconds,
             "planned_bytes": self.peak_bytes,
+            "plan": self.plan,
             "results": results,
         });
         format!("{answer:#}")

@@ -1,0 +1,44 @@
+//! A program as it is fused: a function for each kernel and one that calls them in order. It is StableHLO like the program
+//! it came from, so that it can be read, verified and run by the reference interpreter.
+
+use warpforge_hlo::attribute::Attributes;
+use warpforge_hlo::ir::{Function, Op, OpKind, Program, Region};
+
+use super::{Options, entry_name};
+use crate::EngineError;
+use crate::fuse::fuse;
+use crate::passes::{entry, normalize};
+
+/// The program after the passes alone.
+pub fn normalized(program: &Program, options: &Options) -> Result<Program, EngineError> {
+    let name = entry_name(program, options)?;
+    let fixed = options.fixed.keys().copied().collect();
+    normalize(program.clone(), &name, options.precision, fixed)
+}
+
+/// The program after the passes and fusion.
+pub fn fused(program: &Program, options: &Options) -> Result<Program, EngineError> {
+    let name = entry_name(program, options)?;
+    let mut program = normalized(program, options)?;
+    let function = entry(&program, &name)?.clone();
+    let mut kernels = Vec::new();
+    let mut calls = Vec::new();
+    for (number, cluster) in fuse(&function)?.into_iter().enumerate() {
+        let callee = format!("kernel_{number}");
+        calls.push(Op {
+            kind: OpKind::Call { callee: callee.clone() },
+            operands: cluster.outlined.inputs.clone(),
+            results: cluster.outlined.outputs.clone(),
+            regions: Vec::new(),
+            attributes: Attributes::default(),
+            location: None,
+            offset: 0,
+        });
+        kernels.push(Function { name: callee, ..cluster.outlined.function });
+    }
+    calls.extend(function.body.ops.last().cloned());
+    let body = Region { ops: calls, arguments: function.body.arguments.clone() };
+    program.functions = vec![Function { body, ..function }];
+    program.functions.extend(kernels);
+    Ok(program)
+}

@@ -1,0 +1,104 @@
+//! Where each value of a plan lies: with the caller, among what never changes, or in the arena.
+
+use std::collections::HashMap;
+
+use warpforge_hlo::ir::{Function, ValueId};
+
+use super::arena::{Layout, Life, arrange};
+use crate::EngineError;
+use crate::fuse::{Cluster, Work};
+use crate::kernels::tensor_bytes;
+use crate::pattern::sizes;
+
+/// A value's home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    /// The input of this number, where the caller has it.
+    Input(usize),
+    /// The value of this number among those that never change.
+    Fixed(usize),
+    /// This many bytes into the arena.
+    Arena(usize),
+}
+
+/// Homes of all values.
+pub(super) struct Planned {
+    homes: HashMap<ValueId, Owner>,
+    pub(super) layout: Layout,
+}
+
+/// Whose place a value is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Input(usize),
+    Fixed(usize),
+    /// The value of this number in the arena.
+    Slot(usize),
+}
+
+impl Planned {
+    pub(super) fn new(
+        function: &Function,
+        clusters: &[Cluster],
+        fixed: &HashMap<ValueId, usize>,
+        open: &[usize],
+    ) -> Result<Self, EngineError> {
+        let mut homes: HashMap<ValueId, Owner> =
+            fixed.iter().map(|(value, index)| (*value, Owner::Fixed(*index))).collect();
+        for (index, place) in open.iter().enumerate() {
+            homes.insert(function.body.arguments[*place], Owner::Input(index));
+        }
+        let mut lives: Vec<Life> = Vec::new();
+        for (step, cluster) in clusters.iter().enumerate() {
+            let mut first = None;
+            for input in &cluster.outlined.inputs {
+                let owner = homes.get(input).copied().ok_or_else(|| {
+                    EngineError::Value("a value is read before it is made".into())
+                })?;
+                if let Owner::Slot(slot) = owner {
+                    lives[slot].last = step;
+                }
+                first.get_or_insert(owner);
+            }
+            if matches!(cluster.work, Work::Same)
+                && let (Some(owner), [output]) = (first, cluster.outlined.outputs.as_slice())
+            {
+                homes.insert(*output, owner);
+                continue;
+            }
+            for output in &cluster.outlined.outputs {
+                let bytes = bytes_of(function, *output)?;
+                homes.insert(*output, Owner::Slot(lives.len()));
+                lives.push(Life { bytes, first: step, last: step });
+            }
+        }
+        if let Some(end) = function.body.ops.last() {
+            for value in &end.operands {
+                if let Some(Owner::Slot(slot)) = homes.get(value) {
+                    lives[*slot].last = clusters.len();
+                }
+            }
+        }
+        Ok(Self { homes, layout: arrange(&lives) })
+    }
+
+    pub(super) fn home(&self, value: &ValueId) -> Result<Home, EngineError> {
+        match self.homes.get(value) {
+            Some(Owner::Input(index)) => Ok(Home::Input(*index)),
+            Some(Owner::Fixed(index)) => Ok(Home::Fixed(*index)),
+            Some(Owner::Slot(slot)) => Ok(Home::Arena(self.layout.offsets[*slot])),
+            None => Err(EngineError::Value("a value that nothing makes".into())),
+        }
+    }
+
+    pub(super) fn results(&self, function: &Function) -> Result<Vec<Home>, EngineError> {
+        let end = function.body.ops.last().map(|end| end.operands.as_slice()).unwrap_or_default();
+        end.iter().map(|value| self.home(value)).collect()
+    }
+}
+
+pub(super) fn bytes_of(function: &Function, value: ValueId) -> Result<usize, EngineError> {
+    let ty = function.ty(value);
+    let bytes = ty.tensor().and_then(|tensor| tensor_bytes(tensor.storage(), &sizes(tensor)?));
+    bytes.ok_or_else(|| EngineError::Unsupported(format!("a value of type {ty}")))
+}

@@ -1,0 +1,166 @@
+//! A plan for people: what is launched, from which ops of the user's model, where values lie, and a name for the whole.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use warpforge_hlo::ir::{OpKind, Program};
+use warpforge_tensor::DType;
+
+use super::Executable;
+use super::homes::{Home, bytes_of};
+use crate::fuse::{Cluster, Work};
+use crate::kernels::Cost;
+use crate::loops::Isa;
+
+/// The ops a kernel was made of.
+#[derive(Debug, Clone)]
+pub(super) struct MadeOf {
+    ops: Vec<String>,
+    place: Option<String>,
+    saved_bytes: u64,
+    narrow: bool,
+}
+
+impl MadeOf {
+    pub(super) fn new(cluster: &Cluster, program: &Program) -> Self {
+        let ops = cluster.ops();
+        let function = &cluster.outlined.function;
+        let returned = function.body.ops.last().map(|end| end.operands.as_slice());
+        let returned = returned.unwrap_or_default();
+        // What one op wrote and another read again, had they been kernels of their own.
+        let saved_bytes = ops
+            .iter()
+            .filter(|op| !places(&op.kind))
+            .flat_map(|op| &op.results)
+            .filter(|result| !returned.contains(result))
+            .filter_map(|result| bytes_of(function, *result).ok())
+            .map(|bytes| 2 * bytes as u64)
+            .sum();
+        let heavy = |kind: &OpKind| matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_));
+        let named = |op: &&warpforge_hlo::ir::Op| op.location.is_some();
+        let main = ops
+            .iter()
+            .filter(|op| heavy(&op.kind))
+            .find(named)
+            .or_else(|| ops.iter().rev().filter(|op| !places(&op.kind)).find(named))
+            .or_else(|| ops.iter().find(named));
+        let place = main.and_then(|op| op.location).and_then(|id| program.locations.name(id));
+        let narrow = match &cluster.work {
+            Work::Product(product) => product.dtypes[0] != DType::F32,
+            Work::Convolution(convolution) => convolution.dtypes[0] != DType::F32,
+            _ => false,
+        };
+        Self {
+            ops: ops.iter().map(|op| op.kind.name().to_owned()).collect(),
+            place: place.map(str::to_owned),
+            saved_bytes,
+            narrow,
+        }
+    }
+}
+
+fn places(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Constant(_)
+            | OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Slice { .. }
+            | OpKind::Iota { .. }
+    )
+}
+
+/// One launch, for people and reports.
+#[derive(Debug, Clone)]
+pub struct StepReport {
+    /// What took it.
+    pub backend: &'static str,
+    /// The names of its ops.
+    pub ops: Vec<String>,
+    /// Where its heaviest op comes from in the user's model, where the exporter kept it.
+    pub place: Option<String>,
+    /// What it has to do at least.
+    pub cost: Cost,
+    /// Whether its products are of numbers narrower than f32.
+    pub narrow: bool,
+    /// Bytes that were neither written nor read because its ops are one kernel.
+    pub saved_bytes: u64,
+    /// Why it has no kernel of its own, where that is so.
+    pub reason: Option<String>,
+    /// When it began in the last run, from the beginning of the first.
+    pub start: Duration,
+    /// How long it took in the last run.
+    pub time: Duration,
+}
+
+impl Executable {
+    /// What is launched, in order.
+    pub fn report(&self) -> Vec<StepReport> {
+        self.steps
+            .iter()
+            .zip(&self.times)
+            .map(|(step, (start, time))| StepReport {
+                backend: step.kernel.backend(),
+                ops: step.made_of.ops.clone(),
+                place: step.made_of.place.clone(),
+                cost: step.kernel.cost(),
+                narrow: step.made_of.narrow,
+                saved_bytes: step.made_of.saved_bytes,
+                reason: step.reason.clone(),
+                start: *start,
+                time: *time,
+            })
+            .collect()
+    }
+
+    /// What the plan is, line by line: kernels, where they read and write, the arena.
+    pub fn plan_text(&self) -> String {
+        let homes = |homes: &[Home]| -> String {
+            let each: Vec<String> = homes
+                .iter()
+                .map(|home| match home {
+                    Home::Input(index) => format!("input{index}"),
+                    Home::Fixed(index) => format!("fixed{index}"),
+                    Home::Arena(offset) => format!("arena+{offset}"),
+                })
+                .collect();
+            each.join(", ")
+        };
+        let mut text = format!(
+            "plan of warpforge-engine {}, {} threads, {:?}, arena of {} bytes\n",
+            env!("CARGO_PKG_VERSION"),
+            self.device.pool.threads(),
+            Isa::detected(),
+            self.arena.bytes()
+        );
+        for (number, step) in self.steps.iter().enumerate() {
+            let computing: Vec<&str> =
+                step.made_of.ops.iter().map(|op| op.rsplit('.').next().unwrap_or(op)).collect();
+            let _ = writeln!(
+                text,
+                "{number}: {} ({}) -> ({}) {}",
+                step.kernel.backend(),
+                homes(&step.inputs),
+                homes(&step.outputs),
+                computing.join(" ")
+            );
+        }
+        let _ = writeln!(text, "results: ({})", homes(&self.results));
+        text
+    }
+
+    /// A name for the plan: the same program made ready by the same version for the same threads, instructions and fixed
+    /// arguments has the same.
+    pub fn plan_hash(&self) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(self.plan_text());
+        hasher.update(self.program.clone().without_places().to_string());
+        let digest = hasher.finalize();
+        digest.iter().take(8).fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}

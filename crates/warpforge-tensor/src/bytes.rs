@@ -1,0 +1,61 @@
+//! The bytes of a tensor: in memory of its own, or where a file is mapped; shared when cloned.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+/// The bytes.
+#[derive(Clone)]
+pub(crate) enum Bytes {
+    /// In memory.
+    Owned(Arc<[u8]>),
+    /// A part of a mapped file.
+    Mapped(Arc<Map>, Range<usize>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Mapped(map, part) => &map.0[part.clone()],
+        }
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Bytes {}
+
+impl<T: Into<Arc<[u8]>>> From<T> for Bytes {
+    fn from(bytes: T) -> Self {
+        Self::Owned(bytes.into())
+    }
+}
+
+/// A file in the address space, read only.
+#[derive(Debug)]
+pub(crate) struct Map(Mmap);
+
+impl Map {
+    /// Maps a whole file. Who changes the file meanwhile changes what is read; who shortens it ends the process.
+    pub(crate) fn new(file: &File) -> io::Result<Self> {
+        // SAFETY: the bytes are only ever read as bytes, whatever they are; that nobody else shortens the file is the
+        // condition that the function's users state to theirs.
+        unsafe { Mmap::map(file) }.map(Self)
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,117 @@
+//! Kernels of the same ops together, the longest first; and the least time a kernel can take here.
+
+use std::collections::HashMap;
+
+use warpforge_engine::StepReport;
+use warpt_suites::ceilings::Ceilings;
+
+/// What keeps a kernel from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// Arithmetic.
+    Compute,
+    /// Traffic to memory.
+    Memory,
+}
+
+impl Bound {
+    /// For a column.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// The least seconds a kernel can take on this machine, and by what.
+pub(super) fn limit(step: &StepReport, ceilings: &Ceilings) -> (f64, Bound) {
+    let flops = if step.narrow { ceilings.bf16_flops } else { ceilings.f32_flops };
+    let (compute, memory) = (
+        step.cost.flops as f64 / flops.max(1.0),
+        step.cost.bytes as f64 / ceilings.memory_bytes.max(1.0),
+    );
+    if compute >= memory { (compute, Bound::Compute) } else { (memory, Bound::Memory) }
+}
+
+/// Kernels of the same ops.
+pub(super) struct Kind<'a> {
+    pub(super) backend: &'static str,
+    pub(super) ops: String,
+    pub(super) count: usize,
+    pub(super) seconds: f64,
+    pub(super) flops: u64,
+    pub(super) bytes: u64,
+    pub(super) reason: Option<String>,
+    steps: Vec<&'a StepReport>,
+}
+
+impl Kind<'_> {
+    /// The least seconds all of them can take, and by what most of that.
+    pub(super) fn limit_seconds(&self, ceilings: &Ceilings) -> (f64, Bound) {
+        let (mut compute, mut memory) = (0.0, 0.0);
+        for step in &self.steps {
+            match limit(step, ceilings) {
+                (seconds, Bound::Compute) => compute += seconds,
+                (seconds, Bound::Memory) => memory += seconds,
+            }
+        }
+        (compute + memory, if compute >= memory { Bound::Compute } else { Bound::Memory })
+    }
+}
+
+/// All kinds of kernels of a run.
+pub(super) fn kinds(steps: &[StepReport]) -> Vec<Kind<'_>> {
+    let mut places: HashMap<(&str, String), usize> = HashMap::new();
+    let mut kinds: Vec<Kind<'_>> = Vec::new();
+    for step in steps {
+        let ops = ops(step);
+        let place = *places.entry((step.backend, ops.clone())).or_insert_with(|| {
+            kinds.push(Kind {
+                backend: step.backend,
+                ops,
+                count: 0,
+                seconds: 0.0,
+                flops: 0,
+                bytes: 0,
+                reason: None,
+                steps: Vec::new(),
+            });
+            kinds.len() - 1
+        });
+        let kind = &mut kinds[place];
+        kind.count += 1;
+        kind.seconds += step.time.as_secs_f64();
+        kind.flops += step.cost.flops;
+        kind.bytes += step.cost.bytes;
+        kind.reason = kind.reason.take().or_else(|| step.reason.clone());
+        kind.steps.push(step);
+    }
+    kinds.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.ops.cmp(&b.ops)));
+    kinds
+}
+
+/// The ops of a kernel that compute, without the dialect.
+pub(super) fn computing(step: &StepReport) -> impl Iterator<Item = &str> {
+    let names = step.ops.iter().map(|op| op.split_once('.').map_or(op.as_str(), |(_, name)| name));
+    names.filter(|name| {
+        !matches!(
+            *name,
+            "constant" | "reshape" | "transpose" | "broadcast_in_dim" | "slice" | "iota"
+        )
+    })
+}
+
+/// The ops of a kernel that compute, each once.
+pub(super) fn ops(step: &StepReport) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in computing(step) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        return "copy".to_owned();
+    }
+    names.join(" ")
+}
