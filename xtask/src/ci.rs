@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::repository::{cargo, succeeds, succeeds_quietly};
-use crate::{Verdict, conformance, exports, fuzz, op_status, python, schema, tidy};
+use crate::{Verdict, conformance, exports, fuzz, op_status, programs, python, schema, tidy};
 
 /// How to run the gates.
 #[derive(Debug, clap::Args)]
@@ -39,6 +39,7 @@ const STEPS: &[Step] = &[
     ("python", python::check),
     ("exports", exports::check),
     ("conformance", conformance::check),
+    ("programs", programs::check),
 ];
 
 fn fmt() -> anyhow::Result<Verdict> {

@@ -19,6 +19,7 @@ mod models;
 mod op_status;
 mod peers;
 mod points;
+mod programs;
 mod python;
 mod report;
 mod repository;
@@ -66,6 +67,8 @@ enum Chore {
     Hlo(hlo::Arguments),
     /// Export whole models from PyTorch, run them in the correctness tier, and compare.
     Models(models::Arguments),
+    /// Random programs in the production tier and the reference interpreter, both against f64.
+    Programs(programs::Arguments),
     /// Make reports of sample records, have their formats read by other programs, and photograph the page.
     Report(report::Arguments),
     /// Judge the reference interpreter by JAX's own test harnesses.
@@ -103,6 +106,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Points(arguments) => points::run(arguments),
         Chore::Hlo(arguments) => hlo::run(arguments),
         Chore::Models(arguments) => models::run(arguments),
+        Chore::Programs(arguments) => programs::run(arguments),
         Chore::Report(arguments) => report::run(arguments),
         Chore::Conformance(arguments) => conformance::run(arguments),
         Chore::OpStatus(arguments) => op_status::run(arguments),

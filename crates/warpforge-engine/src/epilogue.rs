@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use warpforge_hlo::ir::{Binary, Function, Op, OpKind, Unary, ValueId};
 use warpforge_tensor::DType;
 
+use crate::loops::narrow::{from_bf16, from_f16, to_bf16, to_f16};
 use crate::pattern::{sizes, splat_number};
 use crate::view::View;
 
@@ -134,8 +135,10 @@ enum Placing {
 
 const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
+/// Whether a number is a constant as one of the float types has it.
 fn near(a: f64, b: f64) -> bool {
-    (a - b).abs() < 1e-6
+    let narrow = [from_bf16(to_bf16(b as f32)), from_f16(to_f16(b as f32))];
+    (a - b).abs() < 1e-6 || narrow.iter().any(|narrow| a == f64::from(*narrow))
 }
 
 struct Reader<'a, C, F> {

@@ -34,6 +34,17 @@ pub(super) struct Domain {
     pub(super) sizes: Vec<usize>,
     /// Which of them are reduced.
     pub(super) reduced: Vec<usize>,
+    /// How what is reduced is visited.
+    pub(super) along: Along,
+}
+
+/// How the elements that are reduced into one number are visited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Along {
+    /// One after the other, innermost: a row is there as a whole, to be computed with after it was reduced.
+    Rows,
+    /// Many numbers are made side by side, element by element of each: what is kept is innermost, as it is in memory.
+    Columns,
 }
 
 impl Domain {
@@ -59,7 +70,7 @@ impl Domain {
                     place += 1;
                 }
             }
-            let found = Self { sizes: beyond_one(&full), reduced };
+            let found = Self { sizes: beyond_one(&full), reduced, along: Along::Rows };
             match &domain {
                 None => domain = Some(found),
                 Some(first) if *first == found => {}
@@ -69,9 +80,6 @@ impl Domain {
         if let Some(domain) = domain {
             if domain.reduced.is_empty() || domain.elements() == 0 {
                 return refuse("a reduction of single elements or of none");
-            }
-            if domain.row() > LONGEST_ROW && function.body.ops.len() > 2 {
-                return refuse(format!("rows of {} elements", domain.row()));
             }
             return Ok(domain);
         }
@@ -86,7 +94,7 @@ impl Domain {
             }
         }
         match sizes {
-            Some(sizes) => Ok(Self { sizes, reduced: Vec::new() }),
+            Some(sizes) => Ok(Self { sizes, reduced: Vec::new(), along: Along::Rows }),
             None => refuse("no results"),
         }
     }
@@ -108,9 +116,30 @@ impl Domain {
         self.reduced.iter().map(|at| self.sizes[*at]).product()
     }
 
-    /// The order in which dimensions are iterated: rows last.
+    /// The same, visited along columns, where elements that are kept lie innermost.
+    pub(super) fn along_columns(&self) -> Option<Self> {
+        let last = self.reduced.last()?;
+        (last + 1 < self.sizes.len()).then(|| Self { along: Along::Columns, ..self.clone() })
+    }
+
+    /// What is kept inside of all that is reduced: these dimensions and those after them.
+    fn innermost_kept(&self) -> usize {
+        match self.along {
+            Along::Rows => self.sizes.len(),
+            Along::Columns => self.reduced.last().map_or(0, |last| last + 1),
+        }
+    }
+
+    /// Elements of a column's neighbourhood: how many numbers are made side by side.
+    pub(super) fn width(&self) -> usize {
+        self.sizes[self.innermost_kept()..].iter().product()
+    }
+
+    /// The order in which dimensions are iterated: what is reduced last, but for what is kept inside of it.
     pub(super) fn order(&self) -> Vec<usize> {
-        self.kept().into_iter().chain(self.reduced.iter().copied()).collect()
+        let inside = self.innermost_kept();
+        let outer = self.kept().into_iter().filter(|at| *at < inside);
+        outer.chain(self.reduced.iter().copied()).chain(inside..self.sizes.len()).collect()
     }
 
     /// Whether elements are visited in the order of their shape.

@@ -95,8 +95,10 @@ pub(crate) struct OutputInfo {
 pub(crate) struct LoopKernel {
     /// Elements of the domain.
     pub(crate) elements: usize,
-    /// Elements of a row, where the kernel reduces rows or computes with one number for each.
+    /// Elements that are reduced into one number, where the kernel reduces.
     pub(crate) row: Option<usize>,
+    /// How many numbers are made side by side, where elements of all of them are visited before the next of each.
+    pub(crate) width: Option<usize>,
     pub(crate) inputs: Vec<Access>,
     pub(crate) outputs: Vec<OutputInfo>,
     pub(crate) registers: Vec<RegisterInfo>,

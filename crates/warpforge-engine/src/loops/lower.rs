@@ -12,7 +12,7 @@ use warpforge_hlo::types::TensorType;
 use warpforge_tensor::{DType, Elements, Shape, Tensor};
 
 use super::domain::{
-    Domain, LONGEST_ROW, Lowered, Refusal, beyond_one, known_sizes, refuse, targets,
+    Along, Domain, LONGEST_ROW, Lowered, Refusal, beyond_one, known_sizes, refuse, targets,
 };
 use super::instruction::{Extent, Instruction, Number, Operand, Register};
 use super::kernel::{Access, LoopKernel, OutputInfo, Place, RegisterInfo};
@@ -31,6 +31,18 @@ pub(crate) struct Lowering {
 /// Makes a kernel of a function whose ops are all on elements, rows or places.
 pub(crate) fn lower(function: &Function) -> Lowered<Lowering> {
     let domain = Domain::of(function)?;
+    if let Some(columns) = domain.along_columns()
+        && let Ok(lowering) = lower_over(function, columns)
+    {
+        return Ok(lowering);
+    }
+    if domain.row() > LONGEST_ROW && function.body.ops.len() > 2 {
+        return refuse(format!("rows of {} elements", domain.row()));
+    }
+    lower_over(function, domain)
+}
+
+fn lower_over(function: &Function, domain: Domain) -> Lowered<Lowering> {
     let mut lowerer = Lowerer {
         function,
         domain,
@@ -213,7 +225,15 @@ impl Lowerer<'_> {
     fn operand(&mut self, value: ValueId, sizes: &[usize], extent: Extent) -> Lowered<Operand> {
         match self.form(value)? {
             Form::Immediate(bits) => Ok(Operand::Immediate(bits)),
-            Form::Register(register) => Ok(Operand::Register(register)),
+            Form::Register(register) => {
+                // Along columns a number is only there once all of its elements were seen.
+                if self.domain.along == Along::Columns
+                    && self.registers[register.0].extent != extent
+                {
+                    return refuse("elements computed from what was reduced along columns");
+                }
+                Ok(Operand::Register(register))
+            }
             Form::View { operand, view } => {
                 // Scalars stand for themselves at every place where ops allow them.
                 let view = if view.sizes.is_empty() { view.broadcast(&[], sizes) } else { view };
@@ -411,9 +431,11 @@ impl Lowerer<'_> {
         }
         let slots = self.assign_places(&direct);
         let row = (!self.domain.reduced.is_empty()).then(|| self.domain.row());
+        let width = (self.domain.along == Along::Columns).then(|| self.domain.width());
         let kernel = LoopKernel {
             elements: self.domain.elements(),
             row,
+            width,
             inputs: self.inputs,
             outputs,
             registers: self.registers,

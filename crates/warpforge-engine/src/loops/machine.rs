@@ -20,11 +20,22 @@ use super::vector::{Fold, Isa, Source, dispatch};
 use crate::pool::Pool;
 
 /// Elements of a tile, where rows do not say otherwise: some ten registers of f32 fit the nearest cache.
-const TILE: usize = 1024;
+pub(super) const TILE: usize = 1024;
 
 thread_local! {
     /// Room for the registers, kept between kernels.
     static SCRATCH: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls a function with this thread's scratch of at least so many bytes.
+pub(super) fn with_scratch(bytes: usize, body: impl FnOnce(&mut [u64])) {
+    SCRATCH.with_borrow_mut(|scratch| {
+        let words = bytes.div_ceil(8) + 8;
+        if scratch.len() < words {
+            scratch.resize(words, 0);
+        }
+        body(scratch);
+    });
 }
 
 /// Calls a generic function with the type of a [`Number`].
@@ -79,9 +90,11 @@ macro_rules! with_number {
     };
 }
 
+pub(super) use with_number;
+
 /// The memory of one run: where inputs begin and outputs go.
 #[derive(Debug, Clone, Copy)]
-struct Memory<'a> {
+pub(super) struct Memory<'a> {
     inputs: &'a [*const u8],
     outputs: &'a [*mut u8],
 }
@@ -102,18 +115,24 @@ impl LoopKernel {
         if self.elements == 0 {
             return;
         }
+        if let Some(width) = self.width {
+            self.run_columns(width, pool, memory);
+            return;
+        }
         let grain = self.grain();
+        let row = |elements: &Range<usize>| self.row.unwrap_or(elements.len()).max(1);
         pool.run_ranges(self.elements, grain, 4, &|range| {
-            SCRATCH.with_borrow_mut(|scratch| {
-                let words = self.scratch_bytes(grain).div_ceil(8) + 8;
-                if scratch.len() < words {
-                    scratch.resize(words, 0);
-                }
+            with_scratch(self.scratch_bytes(grain), |scratch| {
                 let mut start = range.start;
                 while start < range.end {
-                    let end = (start + grain).min(range.end);
-                    Tile::new(self, memory, scratch, start..end).run();
-                    start = end;
+                    let elements = start..(start + grain).min(range.end);
+                    start = elements.end;
+                    let row = row(&elements);
+                    let rows = elements.start / row..elements.end / row;
+                    let mut tile = Tile::new(self, memory, scratch, grain, elements, rows);
+                    for instruction in &self.code {
+                        tile.step(instruction);
+                    }
                 }
             });
         });
@@ -128,7 +147,7 @@ impl LoopKernel {
         }
     }
 
-    fn scratch_bytes(&self, grain: usize) -> usize {
+    pub(super) fn scratch_bytes(&self, grain: usize) -> usize {
         self.slots.iter().map(|bytes| slot_bytes(*bytes, grain)).sum()
     }
 }
@@ -139,10 +158,12 @@ fn slot_bytes(number_bytes: usize, grain: usize) -> usize {
 }
 
 /// One tile at work.
-struct Tile<'a> {
+pub(super) struct Tile<'a> {
     kernel: &'a LoopKernel,
     memory: Memory<'a>,
-    range: Range<usize>,
+    /// The elements and the rows it is about.
+    elements: Range<usize>,
+    rows: Range<usize>,
     /// Elements of a row; the whole tile where the kernel does not reduce.
     row: usize,
     /// Where each register is.
@@ -151,25 +172,27 @@ struct Tile<'a> {
 }
 
 impl<'a> Tile<'a> {
-    fn new(
+    /// A tile whose registers have room for `grain` numbers each.
+    pub(super) fn new(
         kernel: &'a LoopKernel,
         memory: Memory<'a>,
         scratch: &mut [u64],
-        range: Range<usize>,
+        grain: usize,
+        elements: Range<usize>,
+        rows: Range<usize>,
     ) -> Self {
-        let row = kernel.row.unwrap_or(range.len()).max(1);
+        let row = kernel.row.unwrap_or(elements.len()).max(1);
         let base = scratch.as_mut_ptr().cast::<u8>();
         // SAFETY: there are 64 bytes more than the slots take.
         let base = unsafe { base.add(base.align_offset(64)) };
-        let grain = kernel.grain();
         let mut offsets = Vec::with_capacity(kernel.slots.len());
         let mut total = 0;
         for bytes in &kernel.slots {
             offsets.push(total);
             total += slot_bytes(*bytes, grain);
         }
-        let mut tile =
-            Self { kernel, memory, range, row, places: Vec::new(), isa: Isa::detected() };
+        let isa = Isa::detected();
+        let mut tile = Self { kernel, memory, elements, rows, row, places: Vec::new(), isa };
         tile.places = kernel
             .registers
             .iter()
@@ -177,7 +200,7 @@ impl<'a> Tile<'a> {
                 // SAFETY: slots lie within the scratch, which was made large enough.
                 Place::Slot(slot) => unsafe { base.add(offsets[slot]) },
                 Place::Output(output) => {
-                    let first = tile.first(register.extent);
+                    let first = tile.range(register.extent).start;
                     // SAFETY: the output has an element for each of the domain, or for each row.
                     unsafe { memory.outputs[output].add(first * register.number.bytes()) }
                 }
@@ -186,19 +209,11 @@ impl<'a> Tile<'a> {
         tile
     }
 
-    /// The number of the tile's first element or row.
-    fn first(&self, extent: Extent) -> usize {
+    /// The elements or rows it is about.
+    fn range(&self, extent: Extent) -> &Range<usize> {
         match extent {
-            Extent::Element => self.range.start,
-            Extent::Row => self.range.start / self.row,
-        }
-    }
-
-    /// How many elements or rows the tile has.
-    fn count(&self, extent: Extent) -> usize {
-        match extent {
-            Extent::Element => self.range.len(),
-            Extent::Row => self.range.len() / self.row,
+            Extent::Element => &self.elements,
+            Extent::Row => &self.rows,
         }
     }
 
@@ -206,28 +221,28 @@ impl<'a> Tile<'a> {
         self.kernel.registers[register.0].extent
     }
 
-    fn number(&self, register: Register) -> Number {
+    pub(super) fn number(&self, register: Register) -> Number {
         self.kernel.registers[register.0].number
     }
 
     /// What a register holds.
-    fn values<T>(&self, register: Register) -> &'a [T] {
-        let count = self.count(self.extent(register));
+    pub(super) fn values<T>(&self, register: Register) -> &'a [T] {
+        let count = self.range(self.extent(register)).len();
         // SAFETY: the register's place has room for that many numbers of its type, all written by an earlier instruction;
         // instructions never write a register they read.
         unsafe { std::slice::from_raw_parts(self.places[register.0].cast::<T>(), count) }
     }
 
     /// Room for what a register will hold.
-    fn room<T>(&self, register: Register) -> &'a mut [T] {
-        let count = self.count(self.extent(register));
+    pub(super) fn room<T>(&self, register: Register) -> &'a mut [T] {
+        let count = self.range(self.extent(register)).len();
         // SAFETY: as above; the register is not among those the instruction reads, and no slice of it is alive. Every bit
         // pattern is a number of its type.
         unsafe { std::slice::from_raw_parts_mut(self.places[register.0].cast::<T>(), count) }
     }
 
     /// What an operand means for a result of this extent.
-    fn source<T: Lane>(&self, operand: Operand, extent: Extent) -> Source<'a, T> {
+    pub(super) fn source<T: Lane>(&self, operand: Operand, extent: Extent) -> Source<'a, T> {
         match operand {
             Operand::Immediate(bits) => Source::One(T::from_bits(bits)),
             Operand::Register(register) => {
@@ -240,13 +255,8 @@ impl<'a> Tile<'a> {
         }
     }
 
-    fn run(&mut self) {
-        for instruction in &self.kernel.code {
-            self.step(instruction);
-        }
-    }
-
-    fn step(&mut self, instruction: &Instruction) {
+    /// Carries out one instruction.
+    pub(super) fn step(&mut self, instruction: &Instruction) {
         let (isa, row) = (self.isa, self.row);
         match instruction {
             Instruction::Load { input, to } => self.load(*input, *to),
@@ -351,7 +361,7 @@ impl<'a> Tile<'a> {
         let access = &self.kernel.inputs[input];
         let base = self.memory.inputs[access.operand];
         let extent = self.extent(to);
-        let (first, count) = (self.first(extent), self.count(extent));
+        let (first, count) = (self.range(extent).start, self.range(extent).len());
         let same = |number: Number| access.dtype.bytes() == number.bytes();
         let number = self.number(to);
         let in_slot = matches!(self.kernel.registers[to.0].place, Place::Slot(_));
@@ -364,29 +374,30 @@ impl<'a> Tile<'a> {
             self.places[to.0] = unsafe { base.offset(at * number.bytes() as isize) }.cast_mut();
             return;
         }
+        let isa = self.isa;
         match (access.dtype, number.bytes()) {
             // SAFETY: the caller's promise: all elements that the access reaches are there, of this type.
             (DType::BF16, _) => unsafe {
-                gather::<u16, f32>(access, base, first, self.room(to), from_bf16);
+                gather::<u16, f32>(isa, access, base, first, self.room(to), from_bf16);
             },
             // SAFETY: as above.
             (DType::F16, _) => unsafe {
-                gather::<u16, f32>(access, base, first, self.room(to), from_f16);
+                gather::<u16, f32>(isa, access, base, first, self.room(to), from_f16);
             },
             // SAFETY: as above; the bits are copied.
-            (_, 1) => unsafe { gather::<u8, u8>(access, base, first, self.room(to), |x| x) },
+            (_, 1) => unsafe { gather::<u8, u8>(isa, access, base, first, self.room(to), |x| x) },
             // SAFETY: as above.
-            (_, 2) => unsafe { gather::<u16, u16>(access, base, first, self.room(to), |x| x) },
+            (_, 2) => unsafe { gather::<u16, u16>(isa, access, base, first, self.room(to), |x| x) },
             // SAFETY: as above.
-            (_, 4) => unsafe { gather::<u32, u32>(access, base, first, self.room(to), |x| x) },
+            (_, 4) => unsafe { gather::<u32, u32>(isa, access, base, first, self.room(to), |x| x) },
             // SAFETY: as above.
-            _ => unsafe { gather::<u64, u64>(access, base, first, self.room(to), |x| x) },
+            _ => unsafe { gather::<u64, u64>(isa, access, base, first, self.room(to), |x| x) },
         }
     }
 
     fn store(&self, from: Operand, number: Number, output: usize) {
         let target = &self.kernel.outputs[output];
-        let (first, count) = (self.first(target.extent), self.count(target.extent));
+        let (first, count) = (self.range(target.extent).start, self.range(target.extent).len());
         // SAFETY: the output has an element for each of the domain, or for each row, and this tile alone writes these.
         let at = unsafe { self.memory.outputs[output].add(first * target.dtype.bytes()) };
         let (isa, row) = (self.isa, self.row);
@@ -428,6 +439,7 @@ fn reduce<T: Fold>(
 ///
 /// All elements that the access reaches lie behind `base`.
 unsafe fn gather<S: Copy, T: Copy>(
+    isa: Isa,
     access: &Access,
     base: *const u8,
     first: usize,
@@ -439,20 +451,18 @@ unsafe fn gather<S: Copy, T: Copy>(
     access.runs(first, out.len(), |at, stride, count| {
         let part = &mut out[filled..filled + count];
         filled += count;
-        // SAFETY: the access reaches these elements.
-        unsafe {
-            match stride {
-                1 => {
-                    let from = std::slice::from_raw_parts(base.offset(at), count);
-                    for (out, value) in part.iter_mut().zip(from) {
-                        *out = widen(*value);
-                    }
-                }
-                0 => part.fill(widen(*base.offset(at))),
-                _ => {
-                    for (index, out) in part.iter_mut().enumerate() {
-                        *out = widen(*base.offset(at + index as isize * stride));
-                    }
+        match stride {
+            1 => {
+                // SAFETY: the access reaches these elements.
+                let from = unsafe { std::slice::from_raw_parts(base.offset(at), count) };
+                dispatch!(isa, convert(Source::Each(from), count, part, widen));
+            }
+            // SAFETY: as above.
+            0 => part.fill(widen(unsafe { *base.offset(at) })),
+            _ => {
+                for (index, out) in part.iter_mut().enumerate() {
+                    // SAFETY: as above.
+                    *out = widen(unsafe { *base.offset(at + index as isize * stride) });
                 }
             }
         }

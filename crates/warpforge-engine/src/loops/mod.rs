@@ -1,6 +1,7 @@
 //! Loop kernels: chains of ops on elements, with reductions of rows between them, as one pass over memory. Plain Rust,
 //! compiled for several sets of vector instructions.
 
+mod columns;
 mod domain;
 mod float_function;
 mod instruction;

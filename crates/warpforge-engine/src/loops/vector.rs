@@ -259,18 +259,51 @@ fn fold<T: Copy, W: Copy>(
 
 /// A type whose rows can be folded into one number each.
 pub(crate) trait Fold: Lane {
+    /// What sums are kept in.
+    type Wide: Lane;
+
     /// Folds one row.
     fn fold(op: Binary, values: &[Self], initial: Self) -> Self;
+
+    /// As sums are kept.
+    fn widen(self) -> Self::Wide;
+
+    /// From a sum.
+    fn narrow(wide: Self::Wide) -> Self;
+
+    /// What changes nothing when it is combined.
+    fn neutral(op: Binary) -> Self::Wide;
 }
 
 macro_rules! float_fold {
     ($float:ident) => {
         impl Fold for $float {
+            // Sums of f32 are kept in f64, as the reference tier keeps them.
+            type Wide = f64;
+
+            #[inline(always)]
+            fn widen(self) -> f64 {
+                f64::from(self)
+            }
+
+            #[inline(always)]
+            fn narrow(wide: f64) -> Self {
+                wide as $float
+            }
+
+            fn neutral(op: Binary) -> f64 {
+                match op {
+                    Binary::Add => 0.0,
+                    Binary::Multiply => 1.0,
+                    Binary::Maximum => f64::NEG_INFINITY,
+                    _ => f64::INFINITY,
+                }
+            }
+
             #[inline(always)]
             fn fold(op: Binary, values: &[Self], initial: Self) -> Self {
                 let wide = f64::from(initial);
                 match op {
-                    // Sums of f32 are kept in f64, as the reference tier keeps them.
                     Binary::Add => fold(values, wide, 0.0, f64::from, |a, b| a + b) as $float,
                     Binary::Multiply => fold(values, wide, 1.0, f64::from, |a, b| a * b) as $float,
                     Binary::Maximum => {
@@ -288,6 +321,28 @@ float_fold!(f64);
 macro_rules! integer_fold {
     ($($integer:ident)+) => {$(
         impl Fold for $integer {
+            type Wide = Self;
+
+            #[inline(always)]
+            fn widen(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn narrow(wide: Self) -> Self {
+                wide
+            }
+
+            fn neutral(op: Binary) -> Self {
+                match op {
+                    Binary::Multiply => 1,
+                    Binary::Maximum => $integer::MIN,
+                    Binary::Minimum => $integer::MAX,
+                    Binary::And => !0,
+                    _ => 0,
+                }
+            }
+
             #[inline(always)]
             fn fold(op: Binary, values: &[Self], initial: Self) -> Self {
                 let same = |x| x;
@@ -307,6 +362,23 @@ macro_rules! integer_fold {
 integer_fold!(i8 i16 i32 i64 u8 u16 u32 u64);
 
 impl Fold for Truth {
+    type Wide = Self;
+
+    #[inline(always)]
+    fn widen(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn narrow(wide: Self) -> Self {
+        wide
+    }
+
+    fn neutral(op: Binary) -> Self {
+        let whole = matches!(op, Binary::And | Binary::Minimum | Binary::Multiply);
+        Self(u8::from(whole))
+    }
+
     #[inline(always)]
     fn fold(op: Binary, values: &[Self], initial: Self) -> Self {
         let same = |x| x;

@@ -1,13 +1,30 @@
 //! Memory of a run, aligned for vectors.
 #![allow(unsafe_code)]
 
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
 use super::arena::ALIGNMENT;
+
+/// From this size on memory comes from the system page by page, large pages where it has them.
+const MAPPED: usize = 2 << 20;
 
 /// A piece of memory that begins at a cache line.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     start: *mut u8,
     bytes: usize,
+    mapped: bool,
+}
+
+/// Memory of its own from the system; none where it gives none.
+fn mapped(bytes: usize) -> Option<*mut u8> {
+    let (read_write, private) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: new memory at a place the system chooses.
+    let start = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, read_write, private) }.ok()?;
+    // Large pages are faster to bring in and to find; without them it works as well.
+    // SAFETY: the memory was just mapped, and the advice does not change what it holds.
+    let _ = unsafe { madvise(start, bytes, Advice::LinuxHugepage) };
+    Some(start.cast())
 }
 
 // SAFETY: the memory belongs to this value alone.
@@ -16,15 +33,20 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Zeroed memory; nothing is taken from the system before it is touched.
+    /// Zeroed memory; of large pieces nothing is taken from the system before it is touched.
     pub(crate) fn new(bytes: usize) -> Self {
+        if bytes >= MAPPED
+            && let Some(start) = mapped(bytes)
+        {
+            return Self { start, bytes, mapped: true };
+        }
         let layout = Self::layout(bytes);
         // SAFETY: the layout has at least one line.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
         if start.is_null() {
             std::alloc::handle_alloc_error(layout);
         }
-        Self { start, bytes }
+        Self { start, bytes, mapped: false }
     }
 
     /// A copy of these bytes.
@@ -53,6 +75,11 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        if self.mapped {
+            // SAFETY: mapped with this size, and nobody has the address any more.
+            let _ = unsafe { munmap(self.start.cast(), self.bytes) };
+            return;
+        }
         // SAFETY: allocated with the same layout.
         unsafe { std::alloc::dealloc(self.start, Self::layout(self.bytes)) };
     }

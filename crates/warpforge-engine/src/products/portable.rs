@@ -110,8 +110,9 @@ impl Product {
                     unsafe { read(lhs, self.dtypes[0], at + k as isize * self.depth.lhs) };
             }
         }
-        for (panel, columns) in packed.chunks(PANEL * depth.max(1)).enumerate() {
-            let sums = multiply(&lines, columns);
+        // By number: panels of no depth have no numbers, but their sums are 0 all the same.
+        for panel in 0..self.columns.size.div_ceil(PANEL) {
+            let sums = multiply(&lines, &packed[panel * PANEL * depth..][..PANEL * depth]);
             let wide = PANEL.min(self.columns.size - panel * PANEL);
             for (row, sums) in sums.iter().enumerate().take(count) {
                 let at = result

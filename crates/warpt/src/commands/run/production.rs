@@ -42,6 +42,8 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
         }
     }
     let threads = threads(arguments);
+    // Before there are threads that wait for work, and take time from what is measured.
+    let ceilings = wants_profile(arguments).then(|| ceilings::ceilings(threads)).transpose()?;
     let pool = Arc::new(Pool::new(threads, &Placement::spread(threads))?);
     let options = options(arguments, entry, fixed);
     let started = Instant::now();
@@ -71,8 +73,8 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     }
     if arguments.json {
         output.line(&ran.json())?;
-    } else if wants_profile(arguments) {
-        let kernels = Kernels::measure(&mut executable, &values, threads, compile_seconds)
+    } else if let Some(ceilings) = ceilings {
+        let kernels = Kernels::measure(&mut executable, &values, ceilings, compile_seconds)
             .map_err(|error| source.explain(error))?;
         kernels.show(arguments, output)?;
     } else if let Some(path) = &arguments.outputs {
@@ -148,7 +150,7 @@ impl Kernels {
     fn measure(
         executable: &mut Executable,
         values: &[Value],
-        threads: usize,
+        (ceilings, origin): (Ceilings, String),
         compile_seconds: f64,
     ) -> Result<Self, EngineError> {
         const MOST: usize = 10;
@@ -164,8 +166,6 @@ impl Kernels {
                 (steps, fastest) = (found, total);
             }
         }
-        let (ceilings, origin) = ceilings::ceilings(threads)
-            .map_err(|error| EngineError::Observer(format!("{error:#}")))?;
         let plan = executable.plan_hash();
         Ok(Self { steps, runs, ceilings, origin, plan, compile_seconds })
     }

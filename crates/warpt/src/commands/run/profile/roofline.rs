@@ -106,7 +106,7 @@ fn grid(svg: &mut String, axes: &Axes) {
             "<path d=\"M{x:.1} {TOP}V{bottom}\" stroke=\"#eee\"/>\
              <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
             bottom + 18.0,
-            significant(10_f64.powi(power))
+            power_of_ten(power)
         );
     }
     for power in axes.from.1 as i32..=axes.to.1 as i32 {
@@ -117,7 +117,7 @@ fn grid(svg: &mut String, axes: &Axes) {
              <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
             LEFT - 8.0,
             y + 4.0,
-            significant(10_f64.powi(power - 9))
+            power_of_ten(power - 9)
         );
     }
     let _ = writeln!(
@@ -128,6 +128,11 @@ fn grid(svg: &mut String, axes: &Axes) {
         bottom + 42.0,
         TOP - 16.0
     );
+}
+
+fn power_of_ten(power: i32) -> String {
+    let decimals = usize::try_from(-power).unwrap_or(0);
+    format!("{:.decimals$}", 10_f64.powi(power))
 }
 
 /// The line of what memory and arithmetic allow.
