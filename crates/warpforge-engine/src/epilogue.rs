@@ -19,11 +19,19 @@ pub(crate) enum Activation {
     Swish,
 }
 
+/// How another tensor is combined with a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum With {
+    Add,
+    Multiply,
+}
+
 /// What is done to each element after the sum.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Tail {
-    /// Another tensor is added: an operand of the cluster, seen in the shape of the core's own result.
-    Add {
+    /// Another tensor is added or multiplied: an operand of the cluster, seen in the shape of the core's own result.
+    With {
+        op: With,
         operand: usize,
         dtype: DType,
         view: View,
@@ -122,6 +130,10 @@ enum Part {
     Erf(f64),
     /// 1 plus `erf` of so many times it.
     OnePlusErf(f64),
+    /// `exp` of minus it.
+    ExpNegative,
+    /// 1 plus `exp` of minus it.
+    OnePlusExpNegative,
     /// The logistic function of it.
     Logistic,
 }
@@ -244,6 +256,7 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
             (Unary::ChloErf, Part::Scaled(by)) => part(Part::Erf(by)),
             (Unary::Tanh, Part::Whole) => self.tail(tails, Tail::Activation(Activation::Tanh)),
             (Unary::Logistic, Part::Whole) => part(Part::Logistic),
+            (Unary::Exponential, Part::Scaled(-1.0)) => part(Part::ExpNegative),
             _ => None,
         }
     }
@@ -288,11 +301,19 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
                 part(Part::Scaled(ROOT_HALF))
             }
             (Binary::Add, Part::Erf(by), Form::Number(1.0)) => part(Part::OnePlusErf(by)),
+            (Binary::Add, Part::ExpNegative, Form::Number(1.0)) => part(Part::OnePlusExpNegative),
+            (Binary::Divide, Part::OnePlusExpNegative, Form::Number(1.0)) if !left => {
+                part(Part::Logistic)
+            }
             (Binary::Maximum, Part::Whole, Form::Number(0.0)) => {
                 self.tail(tails, Tail::Activation(Activation::Relu))
             }
             (Binary::Add, Part::Whole, Form::View(operand, view)) => {
-                let tail = self.spread(*operand, view)?;
+                let tail = self.with(With::Add, *operand, view)?;
+                self.tail(tails, tail)
+            }
+            (Binary::Multiply, Part::Whole, Form::View(operand, view)) => {
+                let tail = self.with(With::Multiply, *operand, view)?;
                 self.tail(tails, tail)
             }
             _ => None,
@@ -300,6 +321,9 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
     }
 
     fn with_itself(&mut self, binary: Binary, tails: usize, a: Part, b: Part) -> Option<Form> {
+        if (binary, a, b) == (Binary::Divide, Part::Whole, Part::OnePlusExpNegative) {
+            return self.tail(tails, Tail::Activation(Activation::Swish));
+        }
         if binary != Binary::Multiply {
             return None;
         }
@@ -319,14 +343,14 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
         }
     }
 
-    /// An operand added to each element, by how it varies.
-    fn spread(&self, operand: usize, view: &View) -> Option<Tail> {
+    /// An operand combined with each element, by how it varies.
+    fn with(&self, op: With, operand: usize, view: &View) -> Option<Tail> {
         let argument = self.function.body.arguments.get(operand)?;
         let dtype = self.dtype(*argument)?;
         if !matches!(dtype, DType::F32 | DType::BF16) {
             return None;
         }
-        Some(Tail::Add { operand, dtype, view: view.clone() })
+        Some(Tail::With { op, operand, dtype, view: view.clone() })
     }
 }
 

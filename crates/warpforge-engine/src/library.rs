@@ -10,7 +10,7 @@ use warpforge_onednn::{
 use warpforge_tensor::DType;
 
 use crate::EngineError;
-use crate::epilogue::{Activation, Tail};
+use crate::epilogue::{Activation, Tail, With};
 use crate::plan::Buffer;
 use crate::pool::{Pool, inside};
 use crate::view::View;
@@ -74,7 +74,7 @@ pub(crate) fn scratch_of(
     Some(Buffer::new(primitive.scratchpad_bytes()))
 }
 
-/// A tensor added to the result of a primitive.
+/// A tensor combined with the result of a primitive.
 pub(crate) struct Added {
     /// What the primitive calls it.
     pub(crate) place: Argument,
@@ -111,15 +111,19 @@ impl Following {
                         Activation::Swish => attributes.eltwise(Eltwise::Swish, 1.0, 0.0),
                     };
                 }
-                Tail::Add { operand, dtype, view } => {
+                Tail::With { op, operand, dtype, view } => {
                     let described = describe(view, *dtype)?;
                     let (operand, offset) = (*operand, view.offset * dtype.bytes() as isize);
-                    let first = attributes.post_ops() == 0 && added.is_empty();
+                    let first = *op == With::Add && attributes.post_ops() == 0 && added.is_empty();
                     let (place, described) = match bias(&described).filter(|_| first) {
                         Some(bias) => (Argument::Bias, bias),
                         None => {
                             let place = Argument::PostOp(attributes.post_ops());
-                            attributes = attributes.binary(BinaryKind::Add, described.clone());
+                            let kind = match op {
+                                With::Add => BinaryKind::Add,
+                                With::Multiply => BinaryKind::Mul,
+                            };
+                            attributes = attributes.binary(kind, described.clone());
                             (place, described)
                         }
                     };

@@ -446,3 +446,48 @@ fn reduced(from: &str, dimensions: &str) -> String {
         .collect();
     kept.join("x")
 }
+
+/// Query, key and value of one input, with what is added to each.
+#[cfg(feature = "onednn")]
+#[test]
+fn products_of_one_operand_are_one() {
+    let product = |name: &str, weights: &str, bias: &str| {
+        format!(
+            "%{name}d = stablehlo.dot_general %x, %{weights}, contracting_dims = [1] x [1] : (tensor<5x6xf32>, tensor<8x6xf32>) -> tensor<5x8xf32>
+             %{name}b = stablehlo.broadcast_in_dim %{bias}, dims = [1] : (tensor<8xf32>) -> tensor<5x8xf32>
+             %{name}s = stablehlo.add %{name}d, %{name}b : tensor<5x8xf32>
+             %{name}r = stablehlo.reshape %{name}s : (tensor<5x8xf32>) -> tensor<5x2x4xf32>
+             %{name} = stablehlo.transpose %{name}r, dims = [1, 0, 2] : (tensor<5x2x4xf32>) -> tensor<2x5x4xf32>\n"
+        )
+    };
+    let text = format!(
+        "func.func @main(%x: tensor<5x6xf32>, %wq: tensor<8x6xf32>, %wk: tensor<8x6xf32>, %wv: tensor<8x6xf32>,
+             %bq: tensor<8xf32>, %bk: tensor<8xf32>, %bv: tensor<8xf32>) -> tensor<2x5x4xf32> {{
+           {}{}{}
+           %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x5x4xf32>, tensor<2x5x4xf32>) -> tensor<2x5x5xf32>
+           %o = stablehlo.dot_general %s, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x5x5xf32>, tensor<2x5x4xf32>) -> tensor<2x5x4xf32>
+           return %o : tensor<2x5x4xf32>
+         }}",
+        product("q", "wq", "bq"),
+        product("k", "wk", "bk"),
+        product("v", "wv", "bv")
+    );
+    assert_eq!(backends(&check(&text)).len(), 5);
+    assert_eq!(backends(&check_with_weights(&text)), ["library"; 3]);
+}
+
+/// Keys that several heads share: each is shown several times, then all are turned.
+#[test]
+fn shared_keys_are_spread_before_a_product() {
+    let report = check(
+        "func.func @main(%q: tensor<6x5x4xf32>, %k: tensor<1x2x7x4xf32>) -> tensor<6x5x7xf32> {
+           %b = stablehlo.broadcast_in_dim %k, dims = [0, 1, 3, 4] : (tensor<1x2x7x4xf32>) -> tensor<1x2x3x7x4xf32>
+           %r = stablehlo.reshape %b : (tensor<1x2x3x7x4xf32>) -> tensor<1x6x7x4xf32>
+           %t = stablehlo.transpose %r, dims = [0, 1, 3, 2] : (tensor<1x6x7x4xf32>) -> tensor<1x6x4x7xf32>
+           %s = stablehlo.reshape %t : (tensor<1x6x4x7xf32>) -> tensor<6x4x7xf32>
+           %d = stablehlo.dot_general %q, %s, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x5x4xf32>, tensor<6x4x7xf32>) -> tensor<6x5x7xf32>
+           return %d : tensor<6x5x7xf32>
+         }",
+    );
+    assert!(!backends(&report).contains(&"reference"), "{:?}", backends(&report));
+}

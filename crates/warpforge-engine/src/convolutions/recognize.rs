@@ -17,7 +17,7 @@ pub(crate) fn recognize(function: &Function, tails: bool) -> Option<Convolution>
     convolution.dtypes[2] = found.dtype;
     convolution.tails = found.tails;
     // In other layouts the library would have to lay out summands as it does the result.
-    let adds = convolution.tails.iter().any(|tail| matches!(tail, Tail::Add { .. }));
+    let adds = convolution.tails.iter().any(|tail| matches!(tail, Tail::With { .. }));
     let takes = matches!(found.dtype, DType::F32 | DType::BF16);
     (takes && (!adds || is_channels_last(&convolution.result))).then_some(convolution)
 }

@@ -140,8 +140,8 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// Makes a copy of what an op that only places elements shows, or of what a reshape reads where a loop can make that but
-    /// not the reshape itself. Which op is a copy now; none where no loop can make one.
+    /// Makes a copy of what an op that only places elements shows, or of what it is shown itself where a loop can make only
+    /// that. Which op is a copy now; none where no loop can make one.
     fn copy_of(&mut self, view: usize) -> Option<usize> {
         self.role[view] = Role::Loop;
         if self.stands_alone(view) {
@@ -151,7 +151,7 @@ impl<'a> Grower<'a> {
         let op = &self.ops[view];
         let inner = self.producer.get(op.operands.first()?).copied()?;
         let shown = self.role[inner] == Role::Free && places(&self.ops[inner].kind);
-        if op.kind == OpKind::Reshape && shown { self.copy_of(inner) } else { None }
+        if shown { self.copy_of(inner) } else { None }
     }
 
     /// Whether an op can be computed by itself as its role says.

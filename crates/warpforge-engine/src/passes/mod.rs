@@ -5,6 +5,7 @@ mod channels_last;
 mod fold_constants;
 mod fold_views;
 mod inline_calls;
+mod merge_products;
 mod narrow_products;
 mod remove_dead_code;
 mod rewrite;
@@ -20,6 +21,7 @@ pub use channels_last::ChannelsLast;
 pub use fold_constants::FoldConstants;
 pub use fold_views::FoldViews;
 pub use inline_calls::InlineCalls;
+pub use merge_products::MergeProducts;
 pub use narrow_products::NarrowProducts;
 pub use remove_dead_code::RemoveDeadCode;
 pub use scale_weights::ScaleWeights;
@@ -74,7 +76,8 @@ pub fn normalize(
     fixed: HashSet<usize>,
 ) -> Result<Program, EngineError> {
     let mut passes = normalizing();
-    passes.push(Box::new(ScaleWeights { fixed }));
+    passes.push(Box::new(ScaleWeights { fixed: fixed.clone() }));
+    passes.push(Box::new(MergeProducts { fixed }));
     if precision == Precision::Bf16 {
         passes.push(Box::new(NarrowProducts));
     }
