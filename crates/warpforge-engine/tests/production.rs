@@ -491,3 +491,38 @@ fn shared_keys_are_spread_before_a_product() {
     );
     assert!(!backends(&report).contains(&"reference"), "{:?}", backends(&report));
 }
+
+/// Larger products of sizes that fit no tile, with what follows them.
+#[test]
+fn large_products_with_weights() {
+    for (rows, columns, depth) in [(24, 64, 64), (53, 97, 70), (384, 100, 1100), (31, 64, 513)] {
+        let ty = |a: usize, b: usize| format!("tensor<{a}x{b}xf32>");
+        let (x, w, out) = (ty(rows, depth), ty(columns, depth), ty(rows, columns));
+        check_with_weights(&format!(
+            "func.func @main(%x: {x}, %w: {w}, %b: tensor<{columns}xf32>, %r: {out}) -> {out} {{
+               %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : ({x}, {w}) -> {out}
+               %s = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<{columns}xf32>) -> {out}
+               %a = stablehlo.add %d, %s : {out}
+               %half = stablehlo.constant dense<0.5> : {out}
+               %h = stablehlo.multiply %a, %half : {out}
+               %root = stablehlo.constant dense<0.70710678118654757> : {out}
+               %n = stablehlo.negate %a : {out}
+               %i = stablehlo.multiply %n, %root : {out}
+               %e = chlo.erfc %i : {out} -> {out}
+               %g = stablehlo.multiply %h, %e : {out}
+               %t = stablehlo.add %g, %r : {out}
+               return %t : {out}
+             }}"
+        ));
+        check_with_weights(&format!(
+            "func.func @main(%x: {}, %w: {}) -> {out} {{
+               %d = stablehlo.dot_general %x, %w, contracting_dims = [0] x [0] : ({}, {}) -> {out}
+               return %d : {out}
+             }}",
+            ty(depth, rows),
+            ty(depth, columns),
+            ty(depth, rows),
+            ty(depth, columns)
+        ));
+    }
+}

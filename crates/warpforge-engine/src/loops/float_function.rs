@@ -70,11 +70,15 @@ const EXP: [f32; 6] = [
 /// e to the power of x.
 #[inline(always)]
 pub(super) fn exp<const FMA: bool>(x: f32) -> f32 {
-    let bounded = x.clamp(-106.0, 89.0);
+    // What rounds to 0 is not computed: numbers too small to be normal on the way take the processor a hundred times longer,
+    // and masked elements all come this way.
+    let nothing = x < -104.0;
+    let bounded = pick(nothing, 0.0, x.clamp(-104.0, 89.0));
     let (n, r) = reduced::<FMA>(bounded);
     let p = polynomial::<FMA, 6>(r, &EXP);
     let value = fused::<FMA>(r * r, p, r) + 1.0;
-    pick(x.is_nan(), x, scaled(value, n))
+    let value = pick(nothing, 0.0, scaled(value, n));
+    pick(x.is_nan(), x, value)
 }
 
 const EXPM1: [f32; 7] = [

@@ -40,7 +40,15 @@ impl Pass for SimplifyAlgebra {
                             let new = rewriter.emit(OpKind::Reshape, operands, types, op)[0];
                             rewriter.replace(op.results[0], new);
                         }
-                        None => rewriter.copy(function, op),
+                        None => match pass.simpler(op) {
+                            Some((kind, operands)) => {
+                                let operands = rewriter.values(&operands);
+                                let types = vec![function.ty(op.results[0]).clone()];
+                                let new = rewriter.emit(kind, operands, types, op)[0];
+                                rewriter.replace(op.results[0], new);
+                            }
+                            None => rewriter.copy(function, op),
+                        },
                     },
                 }
                 pass.note(op);
@@ -142,6 +150,17 @@ impl<'a> Simplifier<'a> {
         }
         let left = self.number(a).is_some_and(|number| is_identity(binary, number, dtype));
         left.then_some(b)
+    }
+
+    /// A cheaper op of old values with the same result, bit for bit in f32 and narrower types.
+    fn simpler(&self, op: &Op) -> Option<(OpKind, Vec<ValueId>)> {
+        let (OpKind::Binary(Binary::Power), [base, exponent]) = (&op.kind, op.operands.as_slice())
+        else {
+            return None;
+        };
+        let float = self.old.ty(*base).tensor()?.dtype()?.is_float();
+        let square = float && self.number(*exponent)? == 2.0;
+        square.then(|| (OpKind::Binary(Binary::Multiply), vec![*base, *base]))
     }
 
     /// The old value whose elements, in another shape, are an op's result.
