@@ -7,7 +7,7 @@ use warpforge_hlo::ir::{Binary, Function, Op, OpKind, Unary, ValueId};
 use warpforge_tensor::DType;
 
 use crate::loops::narrow::{from_bf16, from_f16, to_bf16, to_f16};
-use crate::pattern::{sizes, splat_number};
+use crate::pattern::{inverse, places, sizes, splat_number};
 use crate::view::View;
 
 /// A function applied to each element.
@@ -92,13 +92,7 @@ fn placed_in(final_sizes: &[usize], placed: &[Placing]) -> Option<View> {
     for placing in placed.iter().rev() {
         view = match placing {
             Placing::Reshaped(from) => view.reshaped(from)?,
-            Placing::Transposed(permutation) => {
-                let mut inverse = vec![0; permutation.len()];
-                for (place, at) in permutation.iter().enumerate() {
-                    inverse[*at as usize] = place as i64;
-                }
-                view.transposed(&inverse)
-            }
+            Placing::Transposed(permutation) => view.transposed(&inverse(permutation)),
         };
     }
     Some(view)
@@ -352,14 +346,4 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
         }
         Some(Tail::With { op, operand, dtype, view: view.clone() })
     }
-}
-
-fn places(kind: &OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::Reshape
-            | OpKind::Transpose { .. }
-            | OpKind::BroadcastInDim { .. }
-            | OpKind::Slice { .. }
-    )
 }

@@ -58,3 +58,30 @@ pub(crate) fn is_identity(binary: Binary, number: f64, dtype: DType) -> bool {
 pub(crate) fn sizes(ty: &TensorType) -> Option<Vec<usize>> {
     ty.shape().map(|shape| shape.sizes().to_vec())
 }
+
+/// Whether an op only says where elements lie.
+pub(crate) fn places(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Slice { .. }
+            | OpKind::Reverse { .. }
+    )
+}
+
+/// Entries in the order of the dimensions before a transpose, from those in the order after it.
+pub(crate) fn unpermuted<T: Clone>(entries: &[T], permutation: &[i64]) -> Vec<T> {
+    let mut before = entries.to_vec();
+    for (entry, at) in entries.iter().zip(permutation) {
+        before[*at as usize] = entry.clone();
+    }
+    before
+}
+
+/// The transpose that undoes one.
+pub(crate) fn inverse(permutation: &[i64]) -> Vec<i64> {
+    let places: Vec<i64> = (0..permutation.len() as i64).collect();
+    unpermuted(&places, permutation)
+}

@@ -77,6 +77,12 @@ impl TensorType {
         }
     }
 
+    /// The same elements in a tensor of these sizes.
+    #[must_use]
+    pub fn with_sizes(&self, sizes: &[usize]) -> Self {
+        Self { element: self.element.clone(), ..Self::new(DType::F32, sizes) }
+    }
+
     /// The number of dimensions.
     pub fn rank(&self) -> usize {
         self.dimensions.len()

@@ -3,12 +3,13 @@
 //! gate reads it. One file per machine; a metric measured again replaces its older entry. Unknown fields survive.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::{Error, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::state;
 
 /// The version of this form; it grows when a field changes meaning or goes away.
 pub const NULL_SCHEMA_VERSION: u32 = 1;
@@ -154,24 +155,11 @@ impl NullFile {
     }
 }
 
-/// Where the file of a machine is kept: `$XDG_STATE_HOME/warpforge/null-<FINGERPRINT>.json`, or below
-/// `~/.local/state`; nothing where neither is known.
+/// Where the file of a machine is kept: `null-<FINGERPRINT>.json` among the user's state (see [`state`]); nothing where
+/// there is no place for that.
 #[must_use]
 pub fn default_path(fingerprint: &str) -> Option<PathBuf> {
-    path_below(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"), fingerprint)
-}
-
-fn path_below(
-    state: Option<OsString>,
-    home: Option<OsString>,
-    fingerprint: &str,
-) -> Option<PathBuf> {
-    let filled =
-        |value: Option<OsString>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base =
-        filled(state).or_else(|| filled(home).map(|home| home.join(".local").join("state")))?;
-    let name: String = fingerprint.chars().filter(char::is_ascii_alphanumeric).take(64).collect();
-    Some(base.join("warpforge").join(format!("null-{name}.json")))
+    state::file("null", fingerprint)
 }
 
 #[cfg(test)]
@@ -213,14 +201,5 @@ mod tests {
         let newer = serde_json::to_vec(&file).unwrap();
         assert!(NullFile::parse(&newer).unwrap_err().to_string().contains("newer"));
         assert!(NullFile::parse(b"{\"schema_version\": []}").is_err());
-    }
-
-    #[test]
-    fn the_place_follows_the_environment() {
-        let path = path_below(Some("/s".into()), Some("/h".into()), "a/b:c");
-        assert_eq!(path, Some("/s/warpforge/null-abc.json".into()));
-        let path = path_below(Some("".into()), Some("/h".into()), "x");
-        assert_eq!(path, Some("/h/.local/state/warpforge/null-x.json".into()));
-        assert_eq!(path_below(None, None, "x"), None);
     }
 }

@@ -13,6 +13,7 @@ use crate::EngineError;
 use crate::convolutions;
 use crate::kernels::{Cost, traffic};
 use crate::loops::lower;
+use crate::pattern::places;
 use crate::products;
 use crate::single;
 
@@ -450,18 +451,6 @@ fn core(function: &Function) -> Option<Work> {
             let convolution = convolutions::recognize(function, TAILS)?;
             Some(Work::Convolution(Box::new(convolution)))
         },
-    )
-}
-
-/// Whether an op only says where elements are.
-fn places(kind: &OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::Reshape
-            | OpKind::Transpose { .. }
-            | OpKind::BroadcastInDim { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Reverse { .. }
     )
 }
 

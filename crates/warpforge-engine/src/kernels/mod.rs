@@ -30,7 +30,7 @@ pub struct Cost {
 
 /// Something a plan launches.
 pub(crate) trait Kernel: Send + Sync {
-    /// What takes it: `loop`, `library`, `portable`, `reference`.
+    /// What takes it, in one word: `loop`, `library`, `window`, ...; `reference` is the interpreter.
     fn backend(&self) -> &'static str;
 
     /// The least it has to do.

@@ -9,11 +9,10 @@ use warpforge_hlo::ir::{
     Window,
 };
 use warpforge_hlo::types::TensorType;
-use warpforge_tensor::DType;
 
 use super::{Pass, Rewriter, rewrite};
 use crate::EngineError;
-use crate::pattern::sizes;
+use crate::pattern::{inverse, sizes, unpermuted};
 
 /// The pass.
 #[derive(Debug, Clone, Copy)]
@@ -50,20 +49,6 @@ struct Mover<'a> {
     transposed: HashMap<ValueId, (ValueId, Vec<i64>)>,
     /// New values that cost nothing in any order: spread from fewer elements, or the same everywhere.
     light: HashSet<ValueId>,
-}
-
-/// Entries in the order of the dimensions before a transpose, from those in the order after it.
-fn unpermuted<T: Clone>(entries: &[T], permutation: &[i64]) -> Vec<T> {
-    let mut before = entries.to_vec();
-    for (entry, at) in entries.iter().zip(permutation) {
-        before[*at as usize] = entry.clone();
-    }
-    before
-}
-
-fn inverse(permutation: &[i64]) -> Vec<i64> {
-    let places: Vec<i64> = (0..permutation.len() as i64).collect();
-    unpermuted(&places, permutation)
 }
 
 /// The order of numbers that are all different: the rank of each.
@@ -108,7 +93,7 @@ impl Mover<'_> {
         let ty = self.new_type(value)?;
         let old = sizes(ty)?;
         let new: Vec<usize> = permutation.iter().map(|at| old[*at as usize]).collect();
-        let ty = TensorType { element: ty.element.clone(), ..TensorType::new(DType::F32, &new) };
+        let ty = ty.with_sizes(&new);
         let kind = OpKind::Transpose { permutation: permutation.clone() };
         let made = self.rewriter.emit_one(kind, vec![value], ty, origin);
         self.transposed.insert(made, (value, permutation));
@@ -208,7 +193,7 @@ impl Mover<'_> {
         let ty = self.old.ty(old).tensor()?;
         let old = sizes(ty)?;
         let new: Vec<usize> = permutation.iter().map(|at| old[*at as usize]).collect();
-        Some(TensorType { element: ty.element.clone(), ..TensorType::new(DType::F32, &new) })
+        Some(ty.with_sizes(&new))
     }
 
     fn elementwise(&mut self, op: &Op, operands: &[ValueId], permutation: &[i64]) -> Option<()> {

@@ -11,6 +11,7 @@ use warpforge_hlo::ir::{Binary, DotGeneral, Function, Op, OpKind, Program, Value
 use warpforge_hlo::types::TensorType;
 use warpforge_tensor::DType;
 
+use super::weights::Weights;
 use super::{Pass, Rewriter, rewrite};
 use crate::EngineError;
 use crate::pattern::sizes;
@@ -37,13 +38,13 @@ impl Pass for MergeProducts {
             let mut rewriter = Rewriter::new(function);
             // What never changes first: then all right operands are there when the first product is met.
             for (index, op) in function.body.ops.iter().enumerate() {
-                if reader.early[index] {
+                if reader.weights.are_made_by(index) {
                     rewriter.copy(function, op);
                 }
             }
             let mut skipped: HashSet<usize> = HashSet::new();
             for (index, op) in function.body.ops.iter().enumerate() {
-                if reader.early[index] || skipped.contains(&index) {
+                if reader.weights.are_made_by(index) || skipped.contains(&index) {
                     continue;
                 }
                 match groups.iter().find(|group| group[0].product == index) {
@@ -77,34 +78,24 @@ struct Reader<'a> {
     ops: &'a [Op],
     producer: HashMap<ValueId, usize>,
     readers: HashMap<ValueId, Vec<usize>>,
-    fixed: HashSet<ValueId>,
-    /// Which ops depend on nothing that changes.
-    early: Vec<bool>,
+    weights: Weights,
 }
 
 impl<'a> Reader<'a> {
     fn new(function: &'a Function, arguments: &HashSet<usize>) -> Self {
         let ops = function.body.ops.as_slice();
-        let arguments =
-            arguments.iter().filter_map(|place| function.body.arguments.get(*place)).copied();
         let mut reader = Self {
             function,
             ops,
             producer: HashMap::new(),
             readers: HashMap::new(),
-            fixed: arguments.collect(),
-            early: vec![false; ops.len()],
+            weights: Weights::of(function, arguments),
         };
         for (index, op) in ops.iter().enumerate() {
             for operand in &op.operands {
                 reader.readers.entry(*operand).or_default().push(index);
             }
             reader.producer.extend(op.results.iter().map(|result| (*result, index)));
-            let pure = op.regions.is_empty() && !op.results.is_empty();
-            if pure && op.operands.iter().all(|operand| reader.fixed.contains(operand)) {
-                reader.fixed.extend(&op.results);
-                reader.early[index] = true;
-            }
         }
         reader
     }
@@ -136,8 +127,8 @@ impl<'a> Reader<'a> {
             || kernel_sizes.len() != 2
             || !numbers.rhs_batching.is_empty()
             || numbers.lhs_contracting.len() != 1
-            || !self.fixed.contains(&kernel)
-            || self.fixed.contains(&op.operands[0])
+            || !self.weights.contains(kernel)
+            || self.weights.contains(op.operands[0])
         {
             return None;
         }
@@ -176,7 +167,7 @@ impl<'a> Reader<'a> {
         let source = spread.operands[0];
         let last = self.function.ty(value).tensor()?.rank() as i64 - 1;
         let vector = sizes(self.function.ty(source).tensor()?)? == [columns];
-        (vector && dimensions == &[last] && self.fixed.contains(&source)).then_some(source)
+        (vector && dimensions == &[last] && self.weights.contains(source)).then_some(source)
     }
 }
 
@@ -190,7 +181,7 @@ fn emit(function: &Function, group: &[Member], first: &Op, rewriter: &mut Rewrit
     let resized = |ty: &TensorType, at: usize, size: usize| -> Option<TensorType> {
         let mut all = sizes(ty)?;
         all[at] = size;
-        Some(TensorType { element: ty.element.clone(), ..TensorType::new(DType::F32, &all) })
+        Some(ty.with_sizes(&all))
     };
     let last = result_type.rank() - 1;
     let wide_kernel = resized(&kernel_type, along as usize, columns)?;
@@ -204,8 +195,7 @@ fn emit(function: &Function, group: &[Member], first: &Op, rewriter: &mut Rewrit
     let biases: Vec<ValueId> =
         group.iter().filter_map(|member| member.bias).map(|bias| rewriter.value(bias)).collect();
     if biases.len() == group.len() {
-        let vector_type =
-            TensorType { element: result_type.element, ..TensorType::new(DType::F32, &[columns]) };
+        let vector_type = result_type.with_sizes(&[columns]);
         let vector =
             rewriter.emit_one(OpKind::Concatenate { dimension: 0 }, biases, vector_type, first);
         let kind = OpKind::BroadcastInDim { dimensions: vec![last as i64] };

@@ -12,6 +12,7 @@ mod rewrite;
 mod scale_weights;
 mod share_equal_ops;
 mod simplify_algebra;
+mod weights;
 
 use std::collections::HashSet;
 
@@ -42,22 +43,6 @@ pub trait Pass {
     fn run(&self, program: Program, entry: &str) -> Result<Program, EngineError>;
 }
 
-/// The passes that every program goes through, in order.
-pub fn normalizing() -> Vec<Box<dyn Pass>> {
-    vec![
-        Box::new(InlineCalls),
-        Box::new(FoldConstants),
-        Box::new(SimplifyAlgebra),
-        Box::new(FoldViews),
-        Box::new(ShareEqualOps),
-        Box::new(FoldConstants),
-        Box::new(SimplifyAlgebra),
-        Box::new(FoldViews),
-        Box::new(ShareEqualOps),
-        Box::new(RemoveDeadCode),
-    ]
-}
-
 /// How exactly products are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
@@ -68,16 +53,22 @@ pub enum Precision {
     Bf16,
 }
 
-/// The program after all normalizing passes; `fixed` are the arguments that never change.
-pub fn normalize(
-    program: Program,
-    entry: &str,
-    precision: Precision,
-    fixed: HashSet<usize>,
-) -> Result<Program, EngineError> {
-    let mut passes = normalizing();
-    passes.push(Box::new(ScaleWeights { fixed: fixed.clone() }));
-    passes.push(Box::new(MergeProducts { fixed }));
+/// The passes a program goes through, in order; `fixed` are the arguments that never change.
+pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>> {
+    let mut passes: Vec<Box<dyn Pass>> = vec![
+        Box::new(InlineCalls),
+        Box::new(FoldConstants),
+        Box::new(SimplifyAlgebra),
+        Box::new(FoldViews),
+        Box::new(ShareEqualOps),
+        Box::new(FoldConstants),
+        Box::new(SimplifyAlgebra),
+        Box::new(FoldViews),
+        Box::new(ShareEqualOps),
+        Box::new(RemoveDeadCode),
+        Box::new(ScaleWeights { fixed: fixed.clone() }),
+        Box::new(MergeProducts { fixed: fixed.clone() }),
+    ];
     if precision == Precision::Bf16 {
         passes.push(Box::new(NarrowProducts));
     }
@@ -86,7 +77,17 @@ pub fn normalize(
     passes.push(Box::new(FoldConstants));
     passes.push(Box::new(ShareEqualOps));
     passes.push(Box::new(RemoveDeadCode));
-    passes.iter().try_fold(program, |program, pass| pass.run(program, entry))
+    passes
+}
+
+/// The program after all of them.
+pub fn normalize(
+    program: Program,
+    entry: &str,
+    precision: Precision,
+    fixed: &HashSet<usize>,
+) -> Result<Program, EngineError> {
+    passes(precision, fixed).iter().try_fold(program, |program, pass| pass.run(program, entry))
 }
 
 /// The function that a run begins with.

@@ -8,6 +8,7 @@ use warpforge_hlo::ir::{Binary, Convolution, Function, Op, OpKind, Program, Unar
 use warpforge_hlo::types::TensorType;
 use warpforge_tensor::DType;
 
+use super::weights::Weights;
 use super::{Pass, Rewriter, rewrite};
 use crate::EngineError;
 use crate::pattern::sizes;
@@ -63,7 +64,7 @@ struct Reader<'a> {
     producer: HashMap<ValueId, usize>,
     /// The only op that reads a value, where there is only one.
     reader: HashMap<ValueId, Option<usize>>,
-    fixed: HashSet<ValueId>,
+    weights: Weights,
 }
 
 impl<'a> Reader<'a> {
@@ -71,19 +72,14 @@ impl<'a> Reader<'a> {
         let ops = function.body.ops.as_slice();
         let mut producer = HashMap::new();
         let mut reader: HashMap<ValueId, Option<usize>> = HashMap::new();
-        let arguments =
-            arguments.iter().filter_map(|place| function.body.arguments.get(*place)).copied();
-        let mut fixed: HashSet<ValueId> = arguments.collect();
         for (index, op) in ops.iter().enumerate() {
             for operand in &op.operands {
                 reader.entry(*operand).and_modify(|reader| *reader = None).or_insert(Some(index));
             }
             producer.extend(op.results.iter().map(|result| (*result, index)));
-            if op.regions.is_empty() && op.operands.iter().all(|operand| fixed.contains(operand)) {
-                fixed.extend(&op.results);
-            }
         }
-        Self { function, ops, producer, reader, fixed }
+        let weights = Weights::of(function, arguments);
+        Self { function, ops, producer, reader, weights }
     }
 
     /// The chains worth replacing, by the place of their last op.
@@ -95,7 +91,7 @@ impl<'a> Reader<'a> {
     fn chain(&self, op: &'a Op) -> Option<(usize, Chain<'a>)> {
         let OpKind::Convolution(numbers) = &op.kind else { return None };
         let ty = self.function.ty(op.results[0]).tensor()?;
-        if ty.dtype() != Some(DType::F32) || !self.fixed.contains(&op.operands[1]) {
+        if ty.dtype() != Some(DType::F32) || !self.weights.contains(op.operands[1]) {
             return None;
         }
         let feature = numbers.dimensions.output_feature as usize;
@@ -138,7 +134,7 @@ impl<'a> Reader<'a> {
             .zip(dimensions)
             .all(|(size, at)| if *at as usize == feature { *size == features } else { *size == 1 });
         let whole = from.iter().product::<usize>() == features;
-        (along && whole && self.fixed.contains(&source)).then_some(source)
+        (along && whole && self.weights.contains(source)).then_some(source)
     }
 }
 

@@ -13,11 +13,12 @@ use warpforge_hlo::types::Type;
 use warpforge_tensor::Tensor;
 
 use super::buffers::Buffer;
+use super::fused::normalized;
 use super::homes::{Home, Planned, bytes_of};
 use super::report::MadeOf;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::kernels::{Device, Kernel};
-use crate::passes::{Precision, entry, normalize};
+use crate::passes::{Precision, entry};
 use crate::pattern::sizes;
 use crate::pool::Pool;
 use crate::reference::{Interpreter, Limits, Value};
@@ -89,8 +90,7 @@ impl Executable {
         options: &Options,
     ) -> Result<Self, EngineError> {
         let name = entry_name(program, options)?;
-        let fixed = options.fixed.keys().copied().collect();
-        let program = normalize(program.clone(), &name, options.precision, fixed)?;
+        let program = normalized(program, options)?;
         let function = entry(&program, &name)?.clone();
         let arguments = function.body.arguments.len();
         let mut executable = Self {

@@ -13,7 +13,7 @@ use crate::passes::{entry, normalize};
 pub fn normalized(program: &Program, options: &Options) -> Result<Program, EngineError> {
     let name = entry_name(program, options)?;
     let fixed = options.fixed.keys().copied().collect();
-    normalize(program.clone(), &name, options.precision, fixed)
+    normalize(program.clone(), &name, options.precision, &fixed)
 }
 
 /// The program after the passes and fusion.

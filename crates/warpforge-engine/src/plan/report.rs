@@ -12,11 +12,13 @@ use super::homes::{Home, bytes_of};
 use crate::fuse::{Cluster, Work};
 use crate::kernels::Cost;
 use crate::loops::Isa;
+use crate::pattern::places;
 
 /// The ops a kernel was made of.
 #[derive(Debug, Clone)]
 pub(super) struct MadeOf {
     ops: Vec<String>,
+    op_count: usize,
     place: Option<String>,
     saved_bytes: u64,
     narrow: bool,
@@ -31,7 +33,7 @@ impl MadeOf {
         // What one op wrote and another read again, had they been kernels of their own.
         let saved_bytes = ops
             .iter()
-            .filter(|op| !places(&op.kind))
+            .filter(|op| computes(&op.kind))
             .flat_map(|op| &op.results)
             .filter(|result| !returned.contains(result))
             .filter_map(|result| bytes_of(function, *result).ok())
@@ -43,7 +45,7 @@ impl MadeOf {
             .iter()
             .filter(|op| heavy(&op.kind))
             .find(named)
-            .or_else(|| ops.iter().rev().filter(|op| !places(&op.kind)).find(named))
+            .or_else(|| ops.iter().rev().filter(|op| computes(&op.kind)).find(named))
             .or_else(|| ops.iter().find(named));
         let place = main.and_then(|op| op.location).and_then(|id| program.locations.name(id));
         let narrow = match &cluster.work {
@@ -52,7 +54,12 @@ impl MadeOf {
             _ => false,
         };
         Self {
-            ops: ops.iter().map(|op| op.kind.name().to_owned()).collect(),
+            ops: ops
+                .iter()
+                .filter(|op| computes(&op.kind))
+                .map(|op| op.kind.name().rsplit('.').next().unwrap_or_default().to_owned())
+                .collect(),
+            op_count: ops.len(),
             place: place.map(str::to_owned),
             saved_bytes,
             narrow,
@@ -60,16 +67,9 @@ impl MadeOf {
     }
 }
 
-fn places(kind: &OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::Constant(_)
-            | OpKind::Reshape
-            | OpKind::Transpose { .. }
-            | OpKind::BroadcastInDim { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Iota { .. }
-    )
+/// Whether an op computes anything: the others are there for those that do.
+fn computes(kind: &OpKind) -> bool {
+    !places(kind) && !matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. })
 }
 
 /// One launch, for people and reports.
@@ -77,8 +77,10 @@ fn places(kind: &OpKind) -> bool {
 pub struct StepReport {
     /// What took it.
     pub backend: &'static str,
-    /// The names of its ops.
+    /// The names of its ops that compute, without the dialect.
     pub ops: Vec<String>,
+    /// All its ops, also those that only place elements.
+    pub op_count: usize,
     /// Where its heaviest op comes from in the user's model, where the exporter kept it.
     pub place: Option<String>,
     /// What it has to do at least.
@@ -104,6 +106,7 @@ impl Executable {
             .map(|(step, (start, time))| StepReport {
                 backend: step.kernel.backend(),
                 ops: step.made_of.ops.clone(),
+                op_count: step.made_of.op_count,
                 place: step.made_of.place.clone(),
                 cost: step.kernel.cost(),
                 narrow: step.made_of.narrow,
@@ -136,15 +139,13 @@ impl Executable {
             self.arena.bytes()
         );
         for (number, step) in self.steps.iter().enumerate() {
-            let computing: Vec<&str> =
-                step.made_of.ops.iter().map(|op| op.rsplit('.').next().unwrap_or(op)).collect();
             let _ = writeln!(
                 text,
                 "{number}: {} ({}) -> ({}) {}",
                 step.kernel.backend(),
                 homes(&step.inputs),
                 homes(&step.outputs),
-                computing.join(" ")
+                step.made_of.ops.join(" ")
             );
         }
         let _ = writeln!(text, "results: ({})", homes(&self.results));

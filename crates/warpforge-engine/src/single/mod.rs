@@ -1,4 +1,5 @@
 //! Kernels of ops that stand alone: they read or write places that only the values say, or whole pieces of memory.
+#![allow(unsafe_code)]
 
 mod gather;
 mod index;
@@ -24,3 +25,13 @@ pub(crate) fn recognize(function: &Function, cost: Cost) -> Option<Arc<dyn Kerne
 pub(crate) fn recognize_placing(function: &Function, cost: Cost) -> Option<Arc<dyn Kernel>> {
     transposing::recognize(function, cost).map(|kernel| Arc::new(kernel) as _)
 }
+
+/// Where threads read and where each writes a part of its own.
+#[derive(Clone, Copy)]
+struct Memory<T> {
+    from: *const T,
+    to: *mut T,
+}
+
+// SAFETY: what is read is not written meanwhile; each element of the result is written by one thread.
+unsafe impl<T> Sync for Memory<T> {}

@@ -4,6 +4,7 @@
 
 use warpforge_hlo::ir::{Function, OpKind};
 
+use super::Memory;
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
 use crate::pattern::sizes;
@@ -81,16 +82,6 @@ pub(super) fn recognize(function: &Function, cost: Cost) -> Option<Transposing> 
         cost,
     })
 }
-
-/// The memory of one run.
-#[derive(Clone, Copy)]
-struct Memory<T> {
-    from: *const T,
-    to: *mut T,
-}
-
-// SAFETY: what is read is not written meanwhile; each element of the result is written by one thread.
-unsafe impl<T> Sync for Memory<T> {}
 
 impl Transposing {
     /// # Safety

@@ -8,6 +8,7 @@
 use warpforge_hlo::ir::{Binary, Function, OpKind, Window};
 use warpforge_tensor::DType;
 
+use super::Memory;
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
 use crate::loops::narrow::{from_bf16, from_f16, to_bf16, to_f16};
@@ -170,16 +171,6 @@ struct Arithmetic<L, S, F> {
     store: S,
     combine: F,
 }
-
-/// The memory of one run.
-#[derive(Clone, Copy)]
-struct Memory<T> {
-    from: *const T,
-    to: *mut T,
-}
-
-// SAFETY: the tensor is only read; each element of the result is written by one thread.
-unsafe impl<T> Sync for Memory<T> {}
 
 impl Sliding {
     /// # Safety

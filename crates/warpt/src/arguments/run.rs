@@ -104,7 +104,7 @@ pub struct RunArguments {
     /// Show what kernels of the production tier took and how far that is from what the machine can do: those of the same
     /// ops together, or each
     #[arg(long, value_enum, value_name = "BY", num_args = 0..=1, require_equals = true,
-        default_missing_value = "ops")]
+        default_missing_value = "ops", conflicts_with = "json")]
     pub profile: Option<ProfileBy>,
     /// Write the kernels of a run to this file as a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "PATH")]

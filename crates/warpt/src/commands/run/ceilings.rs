@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use warpforge_engine::pool::allowed_cpus;
+use warpt_bench::BenchmarkComponent;
+use warpt_history::state;
 use warpt_suites::ceilings::{Ceilings, measure};
+
+use crate::commands::list;
 
 /// The file a measurement is kept in.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     warpt_version: String,
-    cpu: String,
     threads: usize,
     f32_flops: f64,
     bf16_flops: f64,
@@ -21,14 +24,12 @@ struct Kept {
 
 /// The ceilings of so many threads, measured where they are not kept yet; with a line about where they come from.
 pub(super) fn ceilings(threads: usize) -> Result<(Ceilings, String)> {
-    let cpu = cpu_name();
-    let path = path();
+    let machine = list::collect(&[BenchmarkComponent::Cpu], false);
+    let path = state::file("ceilings", &machine.fingerprint());
     let read = |path: &PathBuf| -> Option<Kept> {
         let text = std::fs::read(path).ok().filter(|text| text.len() < 1 << 16)?;
         let kept: Kept = serde_json::from_slice(&text).ok()?;
-        let same = kept.cpu == cpu
-            && kept.threads == threads
-            && kept.warpt_version == env!("CARGO_PKG_VERSION");
+        let same = kept.threads == threads && kept.warpt_version == env!("CARGO_PKG_VERSION");
         let sound = [kept.f32_flops, kept.bf16_flops, kept.memory_bytes];
         (same && sound.iter().all(|number| number.is_finite() && *number > 0.0)).then_some(kept)
     };
@@ -43,7 +44,6 @@ pub(super) fn ceilings(threads: usize) -> Result<(Ceilings, String)> {
     let found = measure(&cpus).context("cannot measure what the machine can do at most")?;
     let kept = Kept {
         warpt_version: env!("CARGO_PKG_VERSION").to_owned(),
-        cpu,
         threads,
         f32_flops: found.f32_flops,
         bf16_flops: found.bf16_flops,
@@ -59,19 +59,4 @@ pub(super) fn ceilings(threads: usize) -> Result<(Ceilings, String)> {
         let _ = written;
     }
     Ok((found, "measured now".to_owned()))
-}
-
-/// `$XDG_STATE_HOME/warpforge/ceilings.json`, or below `~/.local/state`.
-fn path() -> Option<PathBuf> {
-    let filled =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = filled("XDG_STATE_HOME")
-        .or_else(|| filled("HOME").map(|home| home.join(".local").join("state")))?;
-    Some(base.join("warpforge").join("ceilings.json"))
-}
-
-fn cpu_name() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name"));
-    name.map(|name| name.trim_start_matches([' ', '\t', ':']).to_owned()).unwrap_or_default()
 }

@@ -4,22 +4,19 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
-use warpforge_engine::{
-    EngineError, Executable, Options, StepReport, fused, interface, normalized, passes,
-};
+use warpforge_engine::{Executable, Options, fused, interface, normalized, passes};
 use warpforge_hlo::ir::Function;
 use warpforge_tensor::Tensor;
-use warpt_suites::ceilings::Ceilings;
 
 use super::profile::Profile;
 use super::program::Source;
-use super::{ceilings, free_memory, inputs, interpreter, profile, results};
-use crate::arguments::run::{Precision, ProfileBy, RunArguments, Stage};
+use super::{ceilings, free_memory, inputs, interpreter, results};
+use crate::arguments::run::{Precision, RunArguments, Stage};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -71,12 +68,20 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     if let Some(path) = &arguments.outputs {
         ran.write(path)?;
     }
+    let profile = match ceilings {
+        Some(ceilings) => {
+            let measured = Profile::measure(&mut executable, &values, ceilings, compile_seconds);
+            Some(measured.map_err(|error| source.explain(error))?)
+        }
+        None => None,
+    };
+    if let Some(profile) = &profile {
+        profile.write(arguments, output)?;
+    }
     if arguments.json {
         output.line(&ran.json())?;
-    } else if let Some(ceilings) = ceilings {
-        let kernels = Kernels::measure(&mut executable, &values, ceilings, compile_seconds)
-            .map_err(|error| source.explain(error))?;
-        kernels.show(arguments, output)?;
+    } else if let (Some(profile), Some(by)) = (&profile, arguments.profile) {
+        output.text(&profile.page(by, output.width()))?;
     } else if let Some(path) = &arguments.outputs {
         output.note(&format!("{} results written to {}", ran.results.len(), path.display()));
     } else {
@@ -133,70 +138,6 @@ pub(super) fn dump(arguments: &RunArguments, source: &Source, stage: Stage) -> R
 
 fn wants_profile(arguments: &RunArguments) -> bool {
     arguments.profile.is_some() || arguments.trace_file.is_some() || arguments.roofline.is_some()
-}
-
-/// What the kernels of the fastest of several runs took.
-struct Kernels {
-    steps: Vec<StepReport>,
-    runs: usize,
-    ceilings: Ceilings,
-    origin: String,
-    plan: String,
-    compile_seconds: f64,
-}
-
-impl Kernels {
-    /// Runs a few times more: the first run also brought memory and code into place.
-    fn measure(
-        executable: &mut Executable,
-        values: &[Value],
-        (ceilings, origin): (Ceilings, String),
-        compile_seconds: f64,
-    ) -> Result<Self, EngineError> {
-        const MOST: usize = 10;
-        const ABOUT: Duration = Duration::from_secs(3);
-        let started = Instant::now();
-        let (mut steps, mut fastest, mut runs) = (Vec::new(), Duration::MAX, 0);
-        while runs < MOST && (runs == 0 || started.elapsed() < ABOUT) {
-            executable.run(values)?;
-            runs += 1;
-            let found = executable.report();
-            let total = found.iter().map(|step| step.time).sum();
-            if total < fastest {
-                (steps, fastest) = (found, total);
-            }
-        }
-        let plan = executable.plan_hash();
-        Ok(Self { steps, runs, ceilings, origin, plan, compile_seconds })
-    }
-
-    fn show(&self, arguments: &RunArguments, output: &mut Output) -> Result<()> {
-        let write = |path: &Path, text: &str| {
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-        };
-        if let Some(path) = &arguments.trace_file {
-            let trace = profile::chrome_trace(&self.steps, &self.ceilings, &self.plan);
-            write(path, &trace.to_string())?;
-            output.note(&format!("{} kernels written to {}", self.steps.len(), path.display()));
-        }
-        if let Some(path) = &arguments.roofline {
-            write(path, &profile::svg(&self.steps, &self.ceilings))?;
-            output.note(&format!("roofline drawn to {}", path.display()));
-        }
-        if let Some(by) = arguments.profile {
-            let profile = Profile {
-                steps: &self.steps,
-                ceilings: &self.ceilings,
-                origin: &self.origin,
-                compile_seconds: self.compile_seconds,
-                runs: self.runs,
-                plan: &self.plan,
-                each: by == ProfileBy::Kernels,
-            };
-            output.text(&profile.page(output.width()))?;
-        }
-        Ok(())
-    }
 }
 
 fn ran<'a>(

@@ -5,43 +5,90 @@ mod roofline;
 mod timeline;
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use warpforge_engine::StepReport;
+use anyhow::{Context, Result};
+use warpforge_engine::reference::Value;
+use warpforge_engine::{EngineError, Executable, StepReport};
 use warpt_report::number::{bytes, seconds, significant};
 use warpt_report::table::TextTable;
 use warpt_report::text::{clean, wrap};
 use warpt_suites::ceilings::Ceilings;
 
-use kinds::{Bound, Kind, computing, kinds, limit, ops};
-pub(super) use roofline::svg;
-pub(super) use timeline::chrome_trace;
+use self::kinds::{Bound, Kind, kinds, limit, ops};
+use self::roofline::svg;
+use self::timeline::chrome_trace;
+use crate::arguments::run::{ProfileBy, RunArguments};
+use crate::output::Output;
 
 /// Rows that are shown.
 const SHOWN: usize = 24;
 
-/// What a page is about.
-pub(super) struct Profile<'a> {
-    pub(super) steps: &'a [StepReport],
-    pub(super) ceilings: &'a Ceilings,
+/// What the kernels of the fastest of several runs took.
+pub(super) struct Profile {
+    steps: Vec<StepReport>,
+    ceilings: Ceilings,
     /// Where the ceilings come from.
-    pub(super) origin: &'a str,
-    pub(super) compile_seconds: f64,
+    origin: String,
+    compile_seconds: f64,
     /// How many runs the fastest was chosen from.
-    pub(super) runs: usize,
+    runs: usize,
     /// The plan's name.
-    pub(super) plan: &'a str,
-    /// A row for each kernel, in the order of the run, instead of one for kernels of the same ops.
-    pub(super) each: bool,
+    plan: String,
 }
 
-impl Profile<'_> {
+impl Profile {
+    /// Runs a few times more: the first run also brought memory and code into place.
+    pub(super) fn measure(
+        executable: &mut Executable,
+        values: &[Value],
+        (ceilings, origin): (Ceilings, String),
+        compile_seconds: f64,
+    ) -> std::result::Result<Self, EngineError> {
+        const MOST: usize = 10;
+        const ABOUT: Duration = Duration::from_secs(3);
+        let started = Instant::now();
+        let (mut steps, mut fastest, mut runs) = (Vec::new(), Duration::MAX, 0);
+        while runs < MOST && (runs == 0 || started.elapsed() < ABOUT) {
+            executable.run(values)?;
+            runs += 1;
+            let found = executable.report();
+            let total = found.iter().map(|step| step.time).sum();
+            if total < fastest {
+                (steps, fastest) = (found, total);
+            }
+        }
+        let plan = executable.plan_hash();
+        Ok(Self { steps, ceilings, origin, compile_seconds, runs, plan })
+    }
+
+    /// Writes the files that were asked for.
+    pub(super) fn write(&self, arguments: &RunArguments, output: &mut Output) -> Result<()> {
+        let write = |path: &Path, text: &str| {
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        };
+        if let Some(path) = &arguments.trace_file {
+            let trace = chrome_trace(&self.steps, &self.ceilings, &self.plan);
+            write(path, &trace.to_string())?;
+            output.note(&format!("{} kernels written to {}", self.steps.len(), path.display()));
+        }
+        if let Some(path) = &arguments.roofline {
+            write(path, &svg(&self.steps, &self.ceilings))?;
+            output.note(&format!("roofline drawn to {}", path.display()));
+        }
+        Ok(())
+    }
+
     /// A table of at most `width` columns.
-    pub(super) fn page(&self, width: usize) -> String {
-        let kinds = kinds(self.steps);
+    pub(super) fn page(&self, by: ProfileBy, width: usize) -> String {
+        let kinds = kinds(&self.steps);
         // A sum of nothing is -0.0.
         let total = kinds.iter().fold(0.0, |sum, kind| sum + kind.seconds);
-        let mut text =
-            if self.each { self.each_kernel(width) } else { self.by_ops(&kinds, total, width) };
+        let mut text = match by {
+            ProfileBy::Kernels => self.each_kernel(width),
+            ProfileBy::Ops => self.by_ops(&kinds, total, width),
+        };
         for line in [self.counts(total), self.saved(), self.limits()] {
             let _ = write!(text, "\n{}", wrap(&line, width, "  ").trim_end());
         }
@@ -55,7 +102,7 @@ impl Profile<'_> {
     }
 
     fn counts(&self, total: f64) -> String {
-        let ops: usize = self.steps.iter().map(|step| step.ops.len()).sum();
+        let ops: usize = self.steps.iter().map(|step| step.op_count).sum();
         format!(
             "{} kernels for {ops} ops in {} (the fastest of {} runs); made ready in {}",
             self.steps.len(),
@@ -67,7 +114,7 @@ impl Profile<'_> {
 
     /// What fusion is good for: ops that only place elements count for nothing.
     fn saved(&self) -> String {
-        let counts: Vec<usize> = self.steps.iter().map(|step| computing(step).count()).collect();
+        let counts: Vec<usize> = self.steps.iter().map(|step| step.ops.len()).collect();
         let fused: usize = counts.iter().filter(|count| **count > 1).sum();
         let share = fused as f64 / counts.iter().sum::<usize>().max(1) as f64;
         let saved = self.steps.iter().map(|step| step.saved_bytes).sum();
@@ -99,7 +146,7 @@ impl Profile<'_> {
                 kind.count.to_string(),
                 rate(kind.flops, kind.seconds),
                 rate(kind.bytes, kind.seconds),
-                shown(kind.limit_seconds(self.ceilings), kind.seconds),
+                shown(kind.limit_seconds(&self.ceilings), kind.seconds),
                 kind.backend.to_owned(),
                 kind.ops.clone(),
             ]);
@@ -118,7 +165,7 @@ impl Profile<'_> {
                 rate(step.cost.flops, taken),
                 rate(step.cost.bytes, taken),
                 significant(step.cost.flops as f64 / step.cost.bytes.max(1) as f64),
-                shown(limit(step, self.ceilings), taken),
+                shown(limit(step, &self.ceilings), taken),
                 step.backend.to_owned(),
                 ops(step),
                 clean(step.place.as_deref().unwrap_or("-")),

@@ -91,22 +91,11 @@ pub(super) fn kinds(steps: &[StepReport]) -> Vec<Kind<'_>> {
     kinds
 }
 
-/// The ops of a kernel that compute, without the dialect.
-pub(super) fn computing(step: &StepReport) -> impl Iterator<Item = &str> {
-    let names = step.ops.iter().map(|op| op.split_once('.').map_or(op.as_str(), |(_, name)| name));
-    names.filter(|name| {
-        !matches!(
-            *name,
-            "constant" | "reshape" | "transpose" | "broadcast_in_dim" | "slice" | "iota"
-        )
-    })
-}
-
-/// The ops of a kernel that compute, each once.
+/// The ops of a kernel, each once.
 pub(super) fn ops(step: &StepReport) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for name in computing(step) {
-        if !names.contains(&name) {
+    for name in &step.ops {
+        if !names.contains(&name.as_str()) {
             names.push(name);
         }
     }

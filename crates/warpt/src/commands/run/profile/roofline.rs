@@ -40,7 +40,7 @@ impl Axes {
 }
 
 /// The picture.
-pub(in super::super) fn svg(steps: &[StepReport], ceilings: &Ceilings) -> String {
+pub(super) fn svg(steps: &[StepReport], ceilings: &Ceilings) -> String {
     let kinds: Vec<Kind<'_>> = kinds(steps)
         .into_iter()
         .filter(|kind| kind.flops > 0 && kind.bytes > 0 && kind.seconds > 0.0)

@@ -7,11 +7,7 @@ use warpt_suites::ceilings::Ceilings;
 use super::kinds::{limit, ops};
 
 /// The trace: one complete event for each kernel, in microseconds from the first.
-pub(in super::super) fn chrome_trace(
-    steps: &[StepReport],
-    ceilings: &Ceilings,
-    plan: &str,
-) -> Value {
+pub(super) fn chrome_trace(steps: &[StepReport], ceilings: &Ceilings, plan: &str) -> Value {
     let events: Vec<Value> = steps
         .iter()
         .enumerate()
