@@ -185,6 +185,7 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
                     OpKind::Transpose { permutation } => view.transposed(permutation),
                     OpKind::BroadcastInDim { dimensions } => view.broadcast(dimensions, &to),
                     OpKind::Slice { start, strides, .. } => view.sliced(start, strides, &to),
+                    OpKind::Reverse { dimensions } => view.reversed(dimensions),
                     _ => return None,
                 };
                 Some(Form::View(*operand, view))
@@ -341,7 +342,7 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
     fn with(&self, op: With, operand: usize, view: &View) -> Option<Tail> {
         let argument = self.function.body.arguments.get(operand)?;
         let dtype = self.dtype(*argument)?;
-        if !matches!(dtype, DType::F32 | DType::BF16) {
+        if !matches!(dtype, DType::F32 | DType::BF16) || view.is_backwards() {
             return None;
         }
         Some(Tail::With { op, operand, dtype, view: view.clone() })

@@ -56,6 +56,11 @@ impl View {
         view
     }
 
+    /// Whether some dimension is read from its end to its beginning.
+    pub(crate) fn is_backwards(&self) -> bool {
+        self.strides.iter().any(|stride| *stride < 0)
+    }
+
     /// Some dimensions from their end to their beginning.
     pub(crate) fn reversed(&self, dimensions: &[i64]) -> Self {
         let mut view = self.clone();

@@ -4,12 +4,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpforge_onednn::{
-    Argument, ConvolutionShape, Execution, MemoryDesc, Primitive, Threadpool, convolution_forward,
+    Argument, ConvolutionShape, Execution, MemoryDesc, Primitive, Threadpool,
+    convolution_backward_data, convolution_backward_weights, convolution_forward,
 };
 use warpforge_tensor::DType;
 
 use super::recognize::placed;
-use super::{Convolution, Dimensions, is_channels_last};
+use super::{Convolution, Dimensions, Direction, is_channels_last};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
 use crate::library::{Following, Reordering, data_type, failed, packed, scratch_of, strided};
@@ -130,23 +131,58 @@ impl LibraryConvolution {
         let asked = |plain: &MemoryDesc, dtype, dimensions: &Dimensions| {
             if is_channels_last(dimensions) { Ok(plain.clone()) } else { any(dtype, dimensions) }
         };
-        let primitive = convolution_forward(
-            &asked(&plain_input, input_type, &convolution.input)?,
-            &any(kernel_type, &convolution.kernel)?,
-            following.bias(),
-            &asked(&plain_result, result_type, &convolution.result)?,
-            &shape,
-            &following.attributes,
-        );
+        let asked_input = asked(&plain_input, input_type, &convolution.input)?;
+        let asked_kernel = match convolution.direction {
+            Direction::Kernel => asked(&plain_kernel, kernel_type, &convolution.kernel)?,
+            Direction::Forward | Direction::Input => any(kernel_type, &convolution.kernel)?,
+        };
+        let asked_result = match convolution.direction {
+            Direction::Kernel => any(result_type, &convolution.result)?,
+            Direction::Forward | Direction::Input => {
+                asked(&plain_result, result_type, &convolution.result)?
+            }
+        };
+        let attributes = &following.attributes;
+        let (primitive, arguments) = match convolution.direction {
+            Direction::Forward => (
+                convolution_forward(
+                    &asked_input,
+                    &asked_kernel,
+                    following.bias(),
+                    &asked_result,
+                    &shape,
+                    attributes,
+                ),
+                [Argument::Src, Argument::Weights, Argument::Dst],
+            ),
+            Direction::Input => (
+                convolution_backward_data(
+                    &asked_result,
+                    &asked_kernel,
+                    &asked_input,
+                    &shape,
+                    attributes,
+                ),
+                [Argument::DiffDst, Argument::Weights, Argument::DiffSrc],
+            ),
+            Direction::Kernel => (
+                convolution_backward_weights(
+                    &asked_input,
+                    &asked_result,
+                    None,
+                    &asked_kernel,
+                    &shape,
+                    attributes,
+                ),
+                [Argument::Src, Argument::DiffDst, Argument::DiffWeights],
+            ),
+        };
         let primitive = Arc::new(primitive.map_err(|error| failed(&error))?);
-        let input = chosen(&primitive, Argument::Src)?;
-        let kernel = chosen(&primitive, Argument::Weights)?;
-        let result = chosen(&primitive, Argument::Dst)?;
-        let mut operands = vec![
-            (Argument::Src, input.clone()),
-            (Argument::Weights, kernel.clone()),
-            (Argument::Dst, result.clone()),
-        ];
+        let [input, kernel, result] = arguments.map(|argument| chosen(&primitive, argument));
+        let (input, kernel, result) = (input?, kernel?, result?);
+        let layouts = [&input, &kernel, &result];
+        let mut operands: Vec<(Argument, MemoryDesc)> =
+            arguments.into_iter().zip(layouts.map(MemoryDesc::clone)).collect();
         let bytes = |dtype: DType, elements: isize| elements * dtype.bytes() as isize;
         let mut places = vec![
             (convolution.operands[0], bytes(input_type, convolution.offsets[0])),
@@ -192,6 +228,11 @@ impl Kernel for LibraryConvolution {
 
     fn cost(&self) -> Cost {
         self.cost
+    }
+
+    fn held_bytes(&self) -> usize {
+        let result = self.result.as_ref().map(|(_, room)| room);
+        self.packed.iter().chain(&self.scratch).chain(result).map(Buffer::bytes).sum()
     }
 
     fn reads(&self, input: usize) -> bool {

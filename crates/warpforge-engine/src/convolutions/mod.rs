@@ -18,9 +18,23 @@ use crate::epilogue::Tail;
 /// then space.
 pub(crate) type Dimensions = Vec<(usize, isize)>;
 
+/// Which of a convolution's three tensors is computed from the other two. The gradients of a convolution are written as
+/// convolutions too; told from others by their shapes, they are computed as what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "onednn"), allow(dead_code))]
+pub(crate) enum Direction {
+    /// The result.
+    Forward,
+    /// The gradient of the input: `input` is here that of the result, and `result` that of the input.
+    Input,
+    /// The gradient of the kernel: `kernel` is here that of the result, and `result` that of the kernel.
+    Kernel,
+}
+
 /// A convolution with what follows it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Convolution {
+    pub(crate) direction: Direction,
     /// Operands of the cluster: input and kernel.
     pub(crate) operands: [usize; 2],
     /// The types of input, kernel and result.
@@ -42,11 +56,16 @@ pub(crate) struct Convolution {
 impl Convolution {
     /// Multiplications and additions.
     pub(crate) fn flops(&self) -> u64 {
-        let result: u64 = self.result.iter().map(|(size, _)| *size as u64).product();
+        let elements = |of: &Dimensions| of.iter().map(|(size, _)| *size as u64).product::<u64>();
+        // What is forward the result, and the kernel.
+        let (result, kernel) = match self.direction {
+            Direction::Forward => (&self.result, &self.kernel),
+            Direction::Input => (&self.input, &self.kernel),
+            Direction::Kernel => (&self.kernel, &self.result),
+        };
         // Each element of the result sums over a kernel of one output feature.
-        let kernel: u64 = self.kernel.iter().map(|(size, _)| *size as u64).product();
-        let features = self.result.get(1).map_or(1, |(size, _)| *size as u64).max(1);
-        2 * result * (kernel / features)
+        let features = result.get(1).map_or(1, |(size, _)| *size as u64).max(1);
+        2 * elements(result) * (elements(kernel) / features)
     }
 }
 

@@ -161,6 +161,9 @@ impl Mover<'_> {
     fn convolution(&mut self, op: &Op, numbers: &Convolution) -> Option<()> {
         let named = &numbers.dimensions;
         let space = named.input_spatial.len() as i64;
+        if self.is_kernel_gradient(op, numbers)? {
+            return self.kernel_gradient(op, numbers);
+        }
         let last = |feature: i64| feature == space + 1;
         if space == 0 || last(named.input_feature) && last(named.output_feature) {
             return None;
@@ -186,6 +189,52 @@ impl Mover<'_> {
         let ty = self.ordered_type(op.results[0], &output)?;
         let made = self.rewriter.emit_one(kind, vec![x, kernel], ty, op);
         self.finish(op, made, &inverse(&output))
+    }
+
+    /// Whether a convolution is the gradient of another's kernel: its window is larger than its result.
+    fn is_kernel_gradient(&self, op: &Op, numbers: &Convolution) -> Option<bool> {
+        let named = &numbers.dimensions;
+        let elements = |value: ValueId, space: &[i64]| -> Option<usize> {
+            let sizes = sizes(self.old.ty(value).tensor()?)?;
+            Some(space.iter().map(|at| sizes[*at as usize]).product())
+        };
+        let window = elements(op.operands[1], &named.kernel_spatial)?;
+        Some(window > elements(op.results[0], &named.output_spatial)?)
+    }
+
+    /// There, what is called batch and what is called features of the input have changed places: the former come last, in both
+    /// operands.
+    fn kernel_gradient(&mut self, op: &Op, numbers: &Convolution) -> Option<()> {
+        let named = &numbers.dimensions;
+        let space = named.input_spatial.len() as i64;
+        let last = |feature: i64| feature == space + 1;
+        if space == 0 || last(named.input_batch) && last(named.kernel_output_feature) {
+            return None;
+        }
+        let order = |first: i64, space: &[i64], last: i64| -> Vec<i64> {
+            [&[first], space, &[last]].concat()
+        };
+        let input = order(named.input_feature, &named.input_spatial, named.input_batch);
+        let kernel =
+            order(named.kernel_input_feature, &named.kernel_spatial, named.kernel_output_feature);
+        let [x, gradient] = self.rewriter.values(&op.operands)[..] else { return None };
+        let x = self.transpose(x, &input, op)?;
+        let gradient = self.transpose(gradient, &kernel, op)?;
+        let between: Vec<i64> = (1..=space).collect();
+        let dimensions = ConvolutionDimensions {
+            input_batch: space + 1,
+            input_feature: 0,
+            input_spatial: between.clone(),
+            kernel_input_feature: 0,
+            kernel_output_feature: space + 1,
+            kernel_spatial: between,
+            ..named.clone()
+        };
+        let kind = OpKind::Convolution(Box::new(Convolution { dimensions, ..numbers.clone() }));
+        let ty = self.old.ty(op.results[0]).tensor()?.clone();
+        let made = self.rewriter.emit_one(kind, vec![x, gradient], ty, op);
+        self.rewriter.replace(op.results[0], made);
+        Some(())
     }
 
     /// The type of an old value with its dimensions in another order.

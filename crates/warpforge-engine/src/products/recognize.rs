@@ -20,6 +20,10 @@ pub(crate) fn recognize(function: &Function, tails: bool) -> Option<Product> {
 
 fn core(function: &Function, op: &Op, [left, right]: Operands<'_>) -> Option<Product> {
     let OpKind::DotGeneral(numbers) = &op.kind else { return None };
+    // The library reads forward.
+    if left.1.is_backwards() || right.1.is_backwards() {
+        return None;
+    }
     let tensor = |value: ValueId| function.ty(value).tensor();
     let dtypes = [
         tensor(op.operands[0])?.dtype()?,
