@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::repository::{cargo, succeeds, succeeds_quietly};
-use crate::{Verdict, conformance, exports, fuzz, op_status, programs, python, schema, tidy};
+use crate::{
+    Verdict, conformance, exports, fuzz, licences, op_status, programs, python, schema, tidy,
+};
 
 /// How to run the gates.
 #[derive(Debug, clap::Args)]
@@ -34,6 +36,7 @@ const STEPS: &[Step] = &[
     ("tidy", tidy::run),
     ("schema", schema::check),
     ("op-status", op_status::check),
+    ("licences", licences::check),
     ("fuzz", fuzz::check),
     ("deny", deny),
     ("python", python::check),

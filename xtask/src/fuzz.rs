@@ -37,6 +37,9 @@ const FLAGS: &[&str] = &[
 /// An input that needs more is a finding: parsers cap what they accept.
 const MEMORY_LIMIT_MEGABYTES: u32 = 2048;
 
+/// An input that takes longer than a second is a finding.
+const TIMEOUT: &str = "-timeout=1";
+
 /// Fuzzes one target, or checks all.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let Some(target) = &arguments.target else { return check() };
@@ -53,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let mut fuzzer = program.command();
     fuzzer.arg(format!("-max_total_time={}", arguments.seconds));
     fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
-    fuzzer.args(["-timeout=10", "-max_len=65536", "-print_final_stats=1"]);
+    fuzzer.args([TIMEOUT, "-max_len=65536", "-print_final_stats=1"]);
     fuzzer.arg(corpus);
     let seeds = program.seeds();
     if seeds.is_dir() {
@@ -76,7 +79,7 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
             clean = false;
             continue;
         }
-        let output = program.command().args(["-timeout=10", "-runs=1"]).args(&seeds).output();
+        let output = program.command().args([TIMEOUT, "-runs=1"]).args(&seeds).output();
         let output = output.with_context(|| program.path.display().to_string())?;
         if output.status.success() {
             println!("{}: {} seeds replayed", program.name, seeds.len());
@@ -141,7 +144,7 @@ fn build() -> anyhow::Result<Vec<Program>> {
 }
 
 /// The compiler's own target: naming it keeps build scripts and macros free of the flags.
-fn host() -> anyhow::Result<String> {
+pub(crate) fn host() -> anyhow::Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").output().context("cannot start rustc")?;
     let text = String::from_utf8_lossy(&output.stdout);

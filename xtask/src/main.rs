@@ -14,6 +14,7 @@ mod history;
 mod hlo;
 mod install;
 mod interrupt;
+mod licences;
 mod measurement;
 mod models;
 mod op_status;
@@ -23,6 +24,7 @@ mod programs;
 mod python;
 mod report;
 mod repository;
+mod sanitize;
 mod schema;
 mod smoke;
 mod tidy;
@@ -75,6 +77,10 @@ enum Chore {
     Conformance(conformance::Arguments),
     /// Write `docs/op-status.md`: how far every op is carried.
     OpStatus(op_status::Arguments),
+    /// Write the licences of everything linked into `warpt`, which `warpt licences` prints.
+    Licences(licences::Arguments),
+    /// Run the tests above unsafe code under AddressSanitizer.
+    Sanitize,
     /// Checks of the whole that take minutes.
     Smoke(smoke::Arguments),
 }
@@ -110,6 +116,8 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::Report(arguments) => report::run(arguments),
         Chore::Conformance(arguments) => conformance::run(arguments),
         Chore::OpStatus(arguments) => op_status::run(arguments),
+        Chore::Licences(arguments) => licences::run(arguments),
+        Chore::Sanitize => sanitize::run(),
         Chore::Smoke(arguments) => smoke::run(arguments),
     }
 }

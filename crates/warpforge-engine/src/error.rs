@@ -30,6 +30,9 @@ pub enum EngineError {
     /// Threads that cannot be had or placed.
     #[error("{0}")]
     Threads(String),
+    /// Another process, which this one waits for, has ended or does not come; why is for that one to say.
+    #[error("{0}")]
+    Left(String),
     /// The run was asked to stop.
     #[error("stopped before it was finished")]
     Cancelled,

@@ -21,6 +21,13 @@ mod single;
 pub mod summary;
 mod view;
 
+/// The licence of the vendor library and the notices of third parties in it, where it is linked; they go with every binary.
+#[cfg(feature = "onednn")]
+pub const LIBRARY_NOTICES: Option<&str> = Some(warpforge_onednn::NOTICES);
+/// No vendor library is linked.
+#[cfg(not(feature = "onednn"))]
+pub const LIBRARY_NOTICES: Option<&str> = None;
+
 pub use error::{EngineError, Place};
 pub use kernels::Cost;
-pub use plan::{Executable, Options, StepReport, fused, normalized};
+pub use plan::{Executable, Memory, Options, StepReport, fused, normalized};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use warpforge_engine::EngineError;
 use warpforge_engine::reference::{
-    Interpreter, Limits, Observation, Observer, Value, run_processes,
+    Grid, Host, Interpreter, Limits, Observation, Observer, Processes, Stream, Value,
 };
 use warpforge_hlo::{Program, parse_verified};
 use warpforge_tensor::{DType, Shape, Tensor};
@@ -295,6 +295,74 @@ func.func public @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
     assert!(shown.contains("at stablehlo.exponential (%1) in @main"), "{shown}");
 }
 
+fn processes(program: &Program, replicas: u32) -> Processes<'_> {
+    let grid = Grid { replicas, partitions: 1 };
+    Processes { program, function: None, grid, limits: Limits::default(), cancel: None }
+}
+
+fn hosts(count: usize) -> Vec<Host> {
+    vec![Host::default(); count]
+}
+
+/// Sends around a ring of three; what comes to each process has passed through all others.
+#[test]
+fn processes_send_to_each_other() {
+    let text = "
+func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %n = stablehlo.constant dense<2> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<2xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %t = stablehlo.create_token : !stablehlo.token
+    %u = \"stablehlo.send\"(%y, %t) <{channel_handle = #stablehlo.channel_handle<handle = 5, type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 2], [2, 0]]> : tensor<3x2xi64>}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+    %z, %v = \"stablehlo.recv\"(%u) <{channel_handle = #stablehlo.channel_handle<handle = 5, type = 1>, is_host_transfer = false, source_target_pairs = dense<[[0, 1], [1, 2], [2, 0]]> : tensor<3x2xi64>}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+    %w = stablehlo.add %z, %x : tensor<2xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %w : tensor<i32>, tensor<2xf32>
+  }
+  return %0#1 : tensor<2xf32>
+}";
+    let program = program(text);
+    let inputs = vec![
+        vec![floats(&[2], &[1.0, 2.0])],
+        vec![floats(&[2], &[10.0, 20.0])],
+        vec![floats(&[2], &[100.0, 200.0])],
+    ];
+    let found = processes(&program, 3).run(inputs, &mut hosts(3)).unwrap();
+    assert_eq!(found, vec![vec![floats(&[2], &[111.0, 222.0])]; 3]);
+}
+
+#[test]
+fn the_error_is_that_of_the_process_that_failed() {
+    let text = "
+func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %y, %u = \"stablehlo.infeed\"(%t) <{infeed_config = \"\"}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  %0 = \"stablehlo.all_reduce\"(%y) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}";
+    let program = program(text);
+    let mut hosts = hosts(2);
+    let Value::Tensor(fed) = floats(&[2], &[1.0, 2.0]) else { panic!() };
+    hosts[0].prepare(Stream::Feed, vec![fed.clone()]);
+    let inputs = vec![vec![floats(&[2], &[0.0; 2])]; 2];
+    let error = processes(&program, 2).run(inputs.clone(), &mut hosts).unwrap_err().to_string();
+    assert!(error.contains("the host has nothing more to read from its feed"), "{error}");
+    for host in &mut hosts {
+        host.prepare(Stream::Feed, vec![fed.clone()]);
+    }
+    let found = processes(&program, 2).run(inputs, &mut hosts).unwrap();
+    assert_eq!(found, vec![vec![floats(&[2], &[2.0, 4.0])]; 2]);
+}
+
 #[test]
 fn processes_meet_in_collectives() {
     let text = "
@@ -309,7 +377,7 @@ func.func public @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<ui32>) {
 }";
     let program = program(text);
     let inputs = vec![vec![floats(&[2], &[1.0, 2.0])], vec![floats(&[2], &[10.0, 20.0])]];
-    let found = run_processes(&program, (2, 1), inputs, &Limits::default(), None).unwrap();
+    let found = processes(&program, 2).run(inputs, &mut hosts(2)).unwrap();
     for (number, results) in found.iter().enumerate() {
         assert_eq!(results[0], floats(&[2], &[11.0, 22.0]));
         let Value::Tensor(id) = &results[1] else { panic!() };

@@ -37,14 +37,14 @@ pub enum BenchError {
         found: String,
     },
     /// A file that could not be read or written.
-    #[error("{action} {}: {source}{}", path.display(), advice(source))]
+    #[error("{action} {}: {cause}{}", path.display(), advice(cause))]
     File {
         /// What was attempted, such as `cannot write`.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said; not a source, which would be said twice.
+        cause: std::io::Error,
     },
     /// A file that is not a result record this version can read.
     #[error("{}: not a benchmark record: {detail}", path.display())]
@@ -74,8 +74,8 @@ impl BenchError {
     }
 
     /// A failed file operation.
-    pub fn file(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> Self {
-        Self::File { action, path: path.into(), source }
+    pub fn file(action: &'static str, path: impl Into<PathBuf>, cause: std::io::Error) -> Self {
+        Self::File { action, path: path.into(), cause }
     }
 }
 

@@ -174,21 +174,29 @@ fn what_cannot_be_computed_shows_the_place_too() {
 #[test]
 fn memory_and_tiers_have_limits() {
     let directory = prepared();
-    let arguments = ["affine.mlir", "--random-inputs", "1", "--max-memory", "100"];
+    let limited = ["affine.mlir", "--random-inputs", "1", "--max-memory"];
+    let arguments = [&limited[..], &["100", "--tier", "correctness"]].concat();
     let (output, _, err) = warpt(directory.path(), &arguments);
     assert_eq!(output.status.code(), Some(2));
     assert!(err.contains("above the limit of 100 B (--max-memory)"), "{err}");
     assert!(err.contains("stablehlo.dot_general"), "{err}");
+    let (output, _, err) = warpt(directory.path(), &[&limited[..], &["1"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err.contains("above the limit of 1 B (--max-memory)"), "{err}");
 
     let arguments = ["affine.mlir", "--tier", "observable", "--random-inputs", "1"];
     let (output, _, err) = warpt(directory.path(), &arguments);
     assert_eq!(output.status.code(), Some(2));
     assert!(err.contains("not there yet; there is: production, correctness"), "{err}");
 
-    let arguments = ["affine.mlir", "--random-inputs", "1", "--profile"];
-    let (output, _, err) = warpt(directory.path(), &arguments);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(err.contains("--profile needs --tier production"), "{err}");
+    for (tier, option, other) in
+        [("correctness", "--profile", "production"), ("production", "--trace=out", "correctness")]
+    {
+        let arguments = ["affine.mlir", "--random-inputs", "1", "--tier", tier, option];
+        let (output, _, err) = warpt(directory.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(err.contains(&format!("needs --tier {other}")), "{err}");
+    }
 
     let (output, _, err) = warpt(directory.path(), &["affine.mlir", "--function", "nothing"]);
     assert_eq!(output.status.code(), Some(2));
@@ -240,6 +248,63 @@ fn the_production_tier_says_where_its_time_went() {
     assert!(out.contains("measured before") && out.contains("place"), "{out}");
     let answer: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
     assert!(answer["plan"].as_str().is_some_and(|plan| plan.len() == 16), "{answer}");
+}
+
+#[test]
+fn several_processes_meet_and_have_names() {
+    let directory = prepared();
+    let text = r#"func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.all_reduce"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = stablehlo.multiply %0, %x : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+"#;
+    std::fs::write(directory.path().join("sum.mlir"), text).unwrap();
+    let inputs = [("arg0", &floats(&[2], &[1.0, 2.0])), ("1.0/arg0", &floats(&[2], &[3.0, 4.0]))];
+    let path = directory.path().join("ranks.safetensors");
+    safetensors::write(path, inputs, &BTreeMap::new()).unwrap();
+    let arguments = ["sum.mlir", "--inputs", "ranks.safetensors", "--outputs", "out.safetensors"];
+    let two = [&arguments[..], &["--replicas", "2"]].concat();
+    let (output, _, err) = warpt(directory.path(), &two);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let file = safetensors::File::open(directory.path().join("out.safetensors")).unwrap();
+    assert_eq!(file.tensor("0.0/result0").unwrap(), floats(&[2], &[4.0, 12.0]));
+    assert_eq!(file.tensor("1.0/result0").unwrap(), floats(&[2], &[12.0, 24.0]));
+
+    let (output, _, err) = warpt(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err.contains("name processes that are none of 1"), "{err}");
+}
+
+#[test]
+fn a_host_feeds_and_is_fed() {
+    let directory = prepared();
+    let text = r#"func.func public @main() -> tensor<2xf32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %x, %u = "stablehlo.infeed"(%t) <{infeed_config = ""}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  %y = stablehlo.add %x, %x : tensor<2xf32>
+  %v = "stablehlo.outfeed"(%y, %u) <{outfeed_config = ""}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return %x : tensor<2xf32>
+}
+"#;
+    std::fs::write(directory.path().join("feed.mlir"), text).unwrap();
+    let path = directory.path().join("feed.safetensors");
+    let fed = floats(&[2], &[1.0, 2.0]);
+    safetensors::write(&path, [("feed.0.0", &fed)], &BTreeMap::new()).unwrap();
+    let arguments = ["feed.mlir", "--infeed", "feed.safetensors", "--outfeed", "out.safetensors"];
+    let (output, _, err) = warpt(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let file = safetensors::File::open(directory.path().join("out.safetensors")).unwrap();
+    assert_eq!(file.tensor("feed.0.0").unwrap(), floats(&[2], &[2.0, 4.0]));
+
+    safetensors::write(&path, [("feed.1.0", &fed)], &BTreeMap::new()).unwrap();
+    let (output, _, err) = warpt(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err.contains("feed.1 is not counted from 0 without gaps"), "{err}");
 }
 
 /// Runs every program in the folder that `WARPT_PROGRAMS` names, with made-up inputs.

@@ -36,7 +36,11 @@ pub(super) fn evaluate(
     cancel: &AtomicBool,
 ) -> Result<Vec<Tensor>, String> {
     let inputs = inputs.into_iter().map(Value::Tensor).collect();
-    let results = tier.run(program, function, inputs, cancel).map_err(|error| error.to_string())?;
+    tensors(tier.run(program, function, inputs, cancel).map_err(|error| error.to_string())?)
+}
+
+/// Results that are all tensors.
+pub(super) fn tensors(results: Vec<Value>) -> Result<Vec<Tensor>, String> {
     let tensor = |value| match value {
         Value::Tensor(tensor) => Ok(tensor),
         other => Err(format!("a result is not a tensor but {other:?}")),

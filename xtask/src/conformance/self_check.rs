@@ -2,17 +2,19 @@
 //!
 //! A program has a function `@main` that computes and a function `@expected` that says what must come out, usually as
 //! constants. Results are compared to the bit (NaN is NaN), or within as many units as `check.ulps` on a result of
-//! `@expected` allows.
+//! `@expected` allows. What a host has ready for `@main` are the results of `@infeed0`, `@infeed1`, ..., and what it must have
+//! been given those of `@outfeed0`, `@outfeed1`, ...
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
+use warpforge_engine::reference::{Host, Interpreter, Stream};
 use warpforge_hlo::{Attribute, Program, Region, parse, parse_verified};
 use warpforge_tensor::Tensor;
 
 use super::compare::{Allowed, compare};
-use super::evaluate::evaluate;
+use super::evaluate::{evaluate, tensors};
 use crate::repository::root;
 use crate::tier::Tier;
 
@@ -91,7 +93,23 @@ impl SelfCheck {
 fn check(program: &Program) -> Result<(), String> {
     let expected = program.function("expected").ok_or("there is no function @expected")?;
     let never = AtomicBool::new(false);
-    let computed = evaluate(Tier::Correctness, program, "main", Vec::new(), &never)?;
+    let series = |name: &str| -> Result<Vec<Vec<Tensor>>, String> {
+        (0..)
+            .map(|number| format!("{name}{number}"))
+            .take_while(|name| program.function(name).is_some())
+            .map(|name| evaluate(Tier::Correctness, program, &name, Vec::new(), &never))
+            .collect()
+    };
+    let mut host = Host::default();
+    for tensors in series("infeed")? {
+        host.prepare(Stream::Feed, tensors);
+    }
+    let results = Interpreter::new(program).function("main").host(&mut host).run(Vec::new());
+    let computed = tensors(results.map_err(|error| error.to_string())?)?;
+    let given = host.given().get(&Stream::Feed).cloned().unwrap_or_default();
+    if given != series("outfeed")? {
+        return Err(format!("the host was given {given:?}"));
+    }
     let wanted = evaluate(Tier::Correctness, program, "expected", Vec::new(), &never)?;
     if computed.len() != wanted.len() {
         return Err(format!("{} results, {} expected", computed.len(), wanted.len()));

@@ -41,6 +41,11 @@ pub(crate) trait Kernel: Send + Sync {
         true
     }
 
+    /// Bytes it keeps between launches: packed weights, room for intermediate numbers.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// Computes the outputs from the inputs; returns when they are there.
     ///
     /// # Safety

@@ -13,6 +13,8 @@ pub(crate) struct Life {
 pub(crate) struct Layout {
     pub(crate) offsets: Vec<usize>,
     pub(crate) bytes: usize,
+    /// The most that lives at once: what no arrangement can go below.
+    pub(crate) live_bytes: usize,
 }
 
 /// Values begin at multiples of this: a cache line, and what every vector load likes.
@@ -22,7 +24,8 @@ pub(crate) const ALIGNMENT: usize = 64;
 pub(crate) fn arrange(lives: &[Life]) -> Layout {
     let mut order: Vec<usize> = (0..lives.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(lives[*at].bytes), *at));
-    let mut layout = Layout { offsets: vec![0; lives.len()], bytes: 0 };
+    let mut layout =
+        Layout { offsets: vec![0; lives.len()], bytes: 0, live_bytes: live_bytes(lives) };
     // Already placed, by their place.
     let mut placed: Vec<usize> = Vec::with_capacity(lives.len());
     for at in order {
@@ -46,6 +49,22 @@ pub(crate) fn arrange(lives: &[Life]) -> Layout {
     }
     layout.bytes = layout.bytes.next_multiple_of(ALIGNMENT);
     layout
+}
+
+/// The largest sum of values that live at the same step.
+fn live_bytes(lives: &[Life]) -> usize {
+    let steps = lives.iter().map(|life| life.last + 1).max().unwrap_or(0);
+    let (mut begun, mut ended) = (vec![0; steps + 1], vec![0; steps + 1]);
+    for life in lives {
+        begun[life.first] += life.bytes;
+        ended[life.last + 1] += life.bytes;
+    }
+    let mut live = 0;
+    let at = |step: usize| {
+        live = live + begun[step] - ended[step];
+        live
+    };
+    (0..steps).map(at).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -37,6 +37,24 @@ pub struct Options {
     pub fixed: HashMap<usize, Tensor>,
 }
 
+/// The memory of an executable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// The arena: every value between kernels.
+    pub arena_bytes: usize,
+    /// The most that lives in it at once.
+    pub live_bytes: usize,
+    /// Packed weights and what else was computed once.
+    pub kept_bytes: usize,
+}
+
+impl Memory {
+    /// All of it.
+    pub fn bytes(self) -> u64 {
+        self.arena_bytes as u64 + self.kept_bytes as u64
+    }
+}
+
 /// One launch.
 pub(super) struct Step {
     pub(super) kernel: Arc<dyn Kernel>,
@@ -56,6 +74,7 @@ pub struct Executable {
     pub(super) steps: Vec<Step>,
     pub(super) results: Vec<Home>,
     pub(super) arena: Buffer,
+    live_bytes: usize,
     fixed: Vec<FixedValue>,
     /// The places of the arguments that a run is given.
     open: Vec<usize>,
@@ -98,6 +117,7 @@ impl Executable {
             steps: Vec::new(),
             results: Vec::new(),
             arena: Buffer::new(0),
+            live_bytes: 0,
             fixed: Vec::new(),
             open: (0..arguments).filter(|at| !options.fixed.contains_key(at)).collect(),
             whole: None,
@@ -130,21 +150,26 @@ impl Executable {
                 FixedValue::Computed(Buffer::from_bytes(tensor.bytes()))
             });
         }
-        let mut varying = Vec::new();
+        let (mut once, mut varying, mut kept_bytes) = (Vec::new(), Vec::new(), 0_u64);
         for cluster in fuse(&function)? {
-            let fixed = cluster.outlined.inputs.iter().all(|input| known.contains_key(input));
-            if fixed {
-                self.compute_once(&function, &cluster, &mut known)?;
-            } else {
+            if !cluster.outlined.inputs.iter().all(|input| known.contains_key(input)) {
                 varying.push(cluster);
+                continue;
             }
+            for output in &cluster.outlined.outputs {
+                known.insert(*output, known.len());
+                kept_bytes += bytes_of(&function, *output)? as u64;
+            }
+            once.push(cluster);
         }
         let planned = Planned::new(&function, &varying, &known, &self.open)?;
+        let needed =
+            planned.layout.bytes as u64 + kept_bytes + packed_bytes(&function, &varying, &known);
         if let Some(limit) = options.memory_bytes
-            && planned.layout.bytes as u64 > limit
+            && needed > limit
         {
             return Err(EngineError::Memory {
-                needed: planned.layout.bytes as u64,
+                needed,
                 limit,
                 place: Box::new(Place {
                     function: function.name.clone(),
@@ -155,6 +180,9 @@ impl Executable {
                 }),
             });
         }
+        for cluster in &once {
+            self.compute_once(&function, cluster, &known)?;
+        }
         for cluster in &varying {
             if let Some(step) = self.step(cluster, &planned)? {
                 self.steps.push(step);
@@ -164,6 +192,7 @@ impl Executable {
         self.forget_packed();
         self.times = vec![(Duration::ZERO, Duration::ZERO); self.steps.len()];
         self.arena = Buffer::new(planned.layout.bytes);
+        self.live_bytes = planned.layout.live_bytes;
         Ok(())
     }
 
@@ -195,7 +224,7 @@ impl Executable {
         &mut self,
         function: &Function,
         cluster: &Cluster,
-        known: &mut HashMap<ValueId, usize>,
+        known: &HashMap<ValueId, usize>,
     ) -> Result<(), EngineError> {
         let inputs: Vec<*const u8> = cluster
             .outlined
@@ -211,10 +240,7 @@ impl Executable {
         let pointers: Vec<*mut u8> = outputs.iter().map(Buffer::pointer).collect();
         // SAFETY: inputs are whole tensors of their types, outputs as large as theirs.
         unsafe { kernel.launch(&self.device.pool, &inputs, &pointers) }?;
-        for (output, buffer) in cluster.outlined.outputs.iter().zip(outputs) {
-            known.insert(*output, self.fixed.len());
-            self.fixed.push(FixedValue::Computed(buffer));
-        }
+        self.fixed.extend(outputs.into_iter().map(FixedValue::Computed));
         Ok(())
     }
 
@@ -249,9 +275,18 @@ impl Executable {
         &self.function
     }
 
-    /// Bytes of values between kernels.
-    pub fn arena_bytes(&self) -> usize {
-        self.arena.bytes()
+    /// What it takes of memory, beside inputs, results and the weights' file.
+    pub fn memory(&self) -> Memory {
+        let computed = |value: &FixedValue| match value {
+            FixedValue::Given(_) => 0,
+            FixedValue::Computed(buffer) => buffer.bytes(),
+        };
+        let held = self.steps.iter().map(|step| step.kernel.held_bytes());
+        Memory {
+            arena_bytes: self.arena.bytes(),
+            live_bytes: self.live_bytes,
+            kept_bytes: held.chain(self.fixed.iter().map(computed)).sum(),
+        }
     }
 
     /// Why the reference interpreter runs the whole program, where it does.
@@ -349,6 +384,15 @@ pub(super) fn entry_name(program: &Program, options: &Options) -> Result<String,
 }
 
 /// Why no plan can be made of a function.
+/// What kernels will pack at most: weights that products and convolutions read.
+fn packed_bytes(function: &Function, clusters: &[Cluster], known: &HashMap<ValueId, usize>) -> u64 {
+    let packs =
+        |cluster: &&Cluster| matches!(cluster.work, Work::Product(_) | Work::Convolution(_));
+    let inputs = clusters.iter().filter(packs).flat_map(|cluster| &cluster.outlined.inputs);
+    let weights = inputs.filter(|input| known.contains_key(input));
+    weights.filter_map(|input| bytes_of(function, *input).ok()).map(|bytes| bytes as u64).sum()
+}
+
 fn unplanned(function: &Function) -> Option<String> {
     let known = |ty: &Type| ty.tensor().is_some_and(|tensor| sizes(tensor).is_some());
     let outer = function.body.ops.iter().flat_map(|op| op.operands.iter().chain(&op.results));

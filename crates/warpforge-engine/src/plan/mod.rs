@@ -9,6 +9,6 @@ mod report;
 
 pub(crate) use buffers::Buffer;
 use executable::entry_name;
-pub use executable::{Executable, Options};
+pub use executable::{Executable, Memory, Options};
 pub use fused::{fused, normalized};
 pub use report::StepReport;

@@ -153,6 +153,10 @@ impl Kernel for Library {
         self.cost
     }
 
+    fn held_bytes(&self) -> usize {
+        self.packed.iter().chain(&self.scratch).map(Buffer::bytes).sum()
+    }
+
     fn reads(&self, input: usize) -> bool {
         self.origins.iter().any(|origin| matches!(origin, Origin::Input(at, _) if *at == input))
     }

@@ -63,6 +63,7 @@ impl<'a> RegionBody<'a> {
                 let state = State {
                     observer: None,
                     exchange: None,
+                    host: None,
                     random: RandomState::new(0),
                     steps: state.steps,
                     most_steps: state.most_steps,

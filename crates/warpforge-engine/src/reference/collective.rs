@@ -30,6 +30,12 @@ pub(super) trait Exchange {
         group: &[Process],
         tensors: &[Tensor],
     ) -> Result<Vec<Vec<Tensor>>, EngineError>;
+
+    /// Leaves tensors for another process, behind those that it has not fetched yet; does not wait.
+    fn post(&mut self, channel: i64, to: Process, tensors: Vec<Tensor>) -> Result<(), EngineError>;
+
+    /// Takes the next tensors that another process has left for this one; waits until there are some.
+    fn fetch(&mut self, channel: i64, from: Process) -> Result<Vec<Tensor>, EngineError>;
 }
 
 fn handle(channel: Option<Channel>) -> i64 {

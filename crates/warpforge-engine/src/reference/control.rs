@@ -7,6 +7,7 @@ use super::Value;
 use super::interpreter::{Context, Frame, State};
 use super::liveness::OpLiveness;
 use super::scalar::Scalar;
+use super::transfer;
 use crate::EngineError;
 
 /// Executes an op of this family; none for any other, with its operands as they were.
@@ -35,7 +36,7 @@ pub(super) fn execute(
         OpKind::Infeed { .. }
         | OpKind::Outfeed { .. }
         | OpKind::Send { .. }
-        | OpKind::Recv { .. } => Err(EngineError::Unsupported(op.kind.name().to_owned())),
+        | OpKind::Recv { .. } => transfer::execute(state, frame, op, operands),
         _ => return Err(operands),
     })
 }

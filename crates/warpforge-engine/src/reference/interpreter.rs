@@ -12,6 +12,7 @@ use warpforge_hlo::types::Type;
 
 use super::Value;
 use super::collective::Exchange;
+use super::host::Host;
 use super::liveness::{self, OpLiveness, RegionLiveness};
 use super::memory::{Estimate, MemoryPlan, bytes, total};
 use super::observer::{Observation, Observer};
@@ -43,6 +44,7 @@ pub struct Interpreter<'a> {
     observer: Option<&'a mut dyn Observer>,
     cancel: Option<&'a AtomicBool>,
     exchange: Option<Box<dyn Exchange + 'a>>,
+    host: Option<&'a mut Host>,
     seed: u64,
 }
 
@@ -56,6 +58,7 @@ impl<'a> Interpreter<'a> {
             observer: None,
             cancel: None,
             exchange: None,
+            host: None,
             seed: 0,
         }
     }
@@ -92,6 +95,13 @@ impl<'a> Interpreter<'a> {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Whom `infeed` reads from and `outfeed` writes to.
+    #[must_use]
+    pub fn host(mut self, host: &'a mut Host) -> Self {
+        self.host = Some(host);
         self
     }
 
@@ -151,6 +161,7 @@ impl<'a> Interpreter<'a> {
         let mut state = State {
             observer: self.observer,
             exchange: Some(exchange),
+            host: self.host,
             random: RandomState::new(self.seed),
             steps: 0,
             most_steps: self.limits.steps,
@@ -162,8 +173,7 @@ impl<'a> Interpreter<'a> {
 
 /// The only process there is.
 fn alone<'a>() -> Result<Box<dyn Exchange + 'a>, EngineError> {
-    let grid = Grid { replicas: 1, partitions: 1 };
-    match rendezvous::members(grid, Duration::from_secs(1))?.pop() {
+    match rendezvous::members(Grid::ONE, Duration::from_secs(1))?.pop() {
         Some(member) => Ok(Box::new(member)),
         None => Err(EngineError::Value("a grid of one has no process".into())),
     }
@@ -237,6 +247,8 @@ pub(super) struct State<'a> {
     pub(super) observer: Option<&'a mut dyn Observer>,
     /// How other processes are met; none inside of a region that is called for each element.
     pub(super) exchange: Option<Box<dyn Exchange + 'a>>,
+    /// Whom tensors are exchanged with while running; none as above.
+    pub(super) host: Option<&'a mut Host>,
     pub(super) random: RandomState,
     pub(super) steps: u64,
     pub(super) most_steps: Option<u64>,

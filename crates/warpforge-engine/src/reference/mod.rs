@@ -11,6 +11,7 @@ mod dynamic_shape;
 mod elementwise;
 mod families;
 mod fft;
+mod host;
 mod indexing;
 mod interpreter;
 mod linear_algebra;
@@ -37,12 +38,14 @@ mod sort;
 mod strided;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod value;
 mod window;
 
+pub use host::{Host, Stream};
 pub(crate) use interpreter::check_input;
 pub use interpreter::{Interpreter, Limits};
 pub use memory::MemoryPlan;
 pub use observer::{Observation, Observer};
-pub use processes::run_processes;
+pub use processes::{Grid, Process, Processes};
 pub use value::Value;

@@ -7,20 +7,33 @@ use crate::EngineError;
 
 /// How many processes there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Grid {
+pub struct Grid {
     /// Copies of the program.
-    pub(super) replicas: u32,
+    pub replicas: u32,
     /// Parts of each copy.
-    pub(super) partitions: u32,
+    pub partitions: u32,
+}
+
+impl Grid {
+    /// A program that runs once.
+    pub const ONE: Self = Self { replicas: 1, partitions: 1 };
+
+    /// All processes: replicas in order, the partitions of each in order.
+    pub fn processes(self) -> impl Iterator<Item = Process> {
+        let of_replica = move |replica| {
+            (0..self.partitions).map(move |partition| Process { replica, partition })
+        };
+        (0..self.replicas).flat_map(of_replica)
+    }
 }
 
 /// A process, by its place in the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Process {
+pub struct Process {
     /// Which copy of the program.
-    pub(super) replica: u32,
+    pub replica: u32,
     /// Which part of it.
-    pub(super) partition: u32,
+    pub partition: u32,
 }
 
 impl fmt::Display for Process {

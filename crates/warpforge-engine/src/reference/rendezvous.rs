@@ -3,7 +3,7 @@
 //! Invariants: the nth meeting of a group on a channel is the same for all its members; nobody waits for a process that
 //! has ended, nor longer than the time limit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,8 @@ struct Meeting {
 #[derive(Default)]
 struct State {
     meetings: BTreeMap<(Place, u64), Meeting>,
+    /// What was left, by its channel, from whom, for whom.
+    mail: BTreeMap<(i64, Process, Process), VecDeque<Vec<Tensor>>>,
     ended: BTreeSet<Process>,
 }
 
@@ -65,11 +67,30 @@ pub(super) fn members(grid: Grid, patience: Duration) -> Result<Vec<Member>, Eng
         )));
     }
     let hall = Arc::new(Hall { grid, patience, state: Mutex::default(), changed: Condvar::new() });
-    let places = (0..grid.replicas).flat_map(|replica| {
-        (0..grid.partitions).map(move |partition| Process { replica, partition })
-    });
     let member = |process| Member { process, hall: Arc::clone(&hall), visits: BTreeMap::new() };
-    Ok(places.map(member).collect())
+    Ok(grid.processes().map(member).collect())
+}
+
+impl Member {
+    fn has_ended(&self, other: Process) -> EngineError {
+        EngineError::Left(format!("{} waits for {other}, which has ended", self.process))
+    }
+
+    /// Waits for a change, until the deadline at most.
+    fn wait<'h>(
+        &'h self,
+        state: MutexGuard<'h, State>,
+        deadline: Instant,
+        missing: &str,
+    ) -> Result<MutexGuard<'h, State>, EngineError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let (own, seconds) = (self.process, self.hall.patience.as_secs_f64());
+            return Err(EngineError::Left(format!("{own} waited {seconds} seconds for {missing}")));
+        }
+        let waited = self.hall.changed.wait_timeout(state, left);
+        Ok(waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
 }
 
 impl Exchange for Member {
@@ -100,7 +121,7 @@ impl Exchange for Member {
         meeting.brought.insert(self.process, tensors.to_vec());
         self.hall.changed.notify_all();
         loop {
-            let State { meetings, ended } = &mut *state;
+            let State { meetings, ended, .. } = &mut *state;
             let Some(meeting) = meetings.get_mut(&key) else {
                 return Err(wrong(format!("{} came to a meeting that is over", self.process)));
             };
@@ -115,20 +136,35 @@ impl Exchange for Member {
             }
             let missing = || group.iter().filter(|member| !meeting.brought.contains_key(*member));
             if let Some(member) = missing().find(|member| ended.contains(*member)) {
-                let own = self.process;
-                return Err(wrong(format!("{own} waits for {member}, which has ended")));
+                return Err(self.has_ended(*member));
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let names: Vec<String> = missing().map(Process::to_string).collect();
-                let (own, seconds) = (self.process, self.hall.patience.as_secs_f64());
-                return Err(wrong(format!(
-                    "{own} waited {seconds} seconds for {}",
-                    names.join(", ")
-                )));
+            let names: Vec<String> = missing().map(Process::to_string).collect();
+            state = self.wait(state, deadline, &names.join(", "))?;
+        }
+    }
+
+    fn post(&mut self, channel: i64, to: Process, tensors: Vec<Tensor>) -> Result<(), EngineError> {
+        let key = (channel, self.process, to);
+        self.hall.state().mail.entry(key).or_default().push_back(tensors);
+        self.hall.changed.notify_all();
+        Ok(())
+    }
+
+    fn fetch(&mut self, channel: i64, from: Process) -> Result<Vec<Tensor>, EngineError> {
+        let key = (channel, from, self.process);
+        let deadline = Instant::now() + self.hall.patience;
+        let mut state = self.hall.state();
+        loop {
+            if let Some(tensors) = state.mail.get_mut(&key).and_then(VecDeque::pop_front) {
+                return Ok(tensors);
             }
-            let waited = self.hall.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if from == self.process {
+                return Err(wrong(format!("{from} has sent itself nothing on channel {channel}")));
+            }
+            if state.ended.contains(&from) {
+                return Err(self.has_ended(from));
+            }
+            state = self.wait(state, deadline, &from.to_string())?;
         }
     }
 }

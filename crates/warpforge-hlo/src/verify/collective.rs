@@ -97,13 +97,18 @@ pub(super) fn broadcast(sees: &Sees<'_>, group: &Group) -> Rule<Expected> {
     Ok(Expected::tensors(sees.tensors()?.into_iter().cloned().collect()))
 }
 
-pub(super) fn permute(sees: &Sees<'_>, pairs: &[(i64, i64)]) -> Rule<Expected> {
+pub(super) fn source_target_pairs(pairs: &[(i64, i64)]) -> Rule {
     for side in [|pair: &(i64, i64)| pair.0, |pair: &(i64, i64)| pair.1] {
         let mut seen = std::collections::HashSet::new();
         if pairs.iter().map(side).any(|process| process < 0 || !seen.insert(process)) {
             return Err("source_target_pairs must name each source and each target once".into());
         }
     }
+    Ok(())
+}
+
+pub(super) fn permute(sees: &Sees<'_>, pairs: &[(i64, i64)]) -> Rule<Expected> {
+    source_target_pairs(pairs)?;
     Ok(Expected::tensors(sees.tensors()?.into_iter().cloned().collect()))
 }
 

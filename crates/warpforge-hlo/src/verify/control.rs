@@ -2,8 +2,9 @@
 
 use warpforge_tensor::DType;
 
-use super::rule::{Expected, Rule, Sees, counted, same_type};
-use crate::ir::CustomCall;
+use super::collective::source_target_pairs;
+use super::rule::{Expected, Rule, Sees, counted, length, same_type};
+use crate::ir::{Channel, CustomCall};
 use crate::types::Type;
 
 fn types(types: &[&Type]) -> Expected {
@@ -113,10 +114,72 @@ pub(super) fn token(sees: &Sees<'_>) -> Rule<Expected> {
     }
 }
 
-/// Transfers carry a token as the last operand and result.
-pub(super) fn transfer(sees: &Sees<'_>) -> Rule<Expected> {
-    match (sees.operand_types().last(), sees.result_types()?.last()) {
-        (Some(Type::Token), Some(Type::Token)) => Ok(Expected::Stated),
-        _ => Err("the last operand and the last result must be tokens".into()),
+/// Transfers have a token as the last operand and result; what is before it are tensors.
+fn transfer(sees: &Sees<'_>) -> Rule {
+    let (operands, results) = (sees.operand_types(), sees.result_types()?);
+    let (Some((Type::Token, given)), Some((Type::Token, taken))) =
+        (operands.split_last(), results.split_last())
+    else {
+        return Err("the last operand and the last result must be tokens".into());
+    };
+    match given.iter().chain(taken).find(|ty| ty.tensor().is_none()) {
+        Some(other) => Err(format!("only tensors can be transferred, found {other}")),
+        None => Ok(()),
+    }
+}
+
+/// `outfeed` and `send` give tensors away.
+fn gives(sees: &Sees<'_>) -> Rule<Expected> {
+    transfer(sees)?;
+    Ok(types(&[&Type::Token]))
+}
+
+/// `infeed` and `recv` take tensors in, of the types the program states.
+fn takes(sees: &Sees<'_>) -> Rule<Expected> {
+    transfer(sees)?;
+    length("operands", sees.operand_types().len(), 1)?;
+    Ok(Expected::Stated)
+}
+
+pub(super) fn outfeed(sees: &Sees<'_>) -> Rule<Expected> {
+    gives(sees)
+}
+
+pub(super) fn infeed(sees: &Sees<'_>) -> Rule<Expected> {
+    takes(sees)
+}
+
+pub(super) fn send(sees: &Sees<'_>, route: &Route<'_>) -> Rule<Expected> {
+    route.check(DEVICE_TO_HOST)?;
+    gives(sees)
+}
+
+pub(super) fn recv(sees: &Sees<'_>, route: &Route<'_>) -> Rule<Expected> {
+    route.check(HOST_TO_DEVICE)?;
+    takes(sees)
+}
+
+const DEVICE_TO_DEVICE: i64 = 1;
+const DEVICE_TO_HOST: i64 = 2;
+const HOST_TO_DEVICE: i64 = 3;
+
+/// Between whom `send` and `recv` transfer.
+pub(super) struct Route<'a> {
+    pub(super) channel: Channel,
+    pub(super) host_transfer: bool,
+    pub(super) pairs: &'a [(i64, i64)],
+}
+
+impl Route<'_> {
+    fn check(&self, with_host: i64) -> Rule {
+        let wanted = if self.host_transfer { with_host } else { DEVICE_TO_DEVICE };
+        if self.channel.kind != wanted {
+            let host = if self.host_transfer { "with" } else { "without" };
+            return Err(format!(
+                "the type of the channel must be {wanted} {host} is_host_transfer, found {}",
+                self.channel.kind
+            ));
+        }
+        source_target_pairs(self.pairs)
     }
 }

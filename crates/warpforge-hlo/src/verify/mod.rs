@@ -297,10 +297,16 @@ fn rules(sees: &Sees<'_>) -> Rule<Expected> {
         OpKind::GetTupleElement { index } => control::get_tuple_element(sees, *index),
         OpKind::CustomCall(call) => control::custom_call(sees, call),
         OpKind::AfterAll | OpKind::CreateToken => control::token(sees),
-        OpKind::Infeed { .. }
-        | OpKind::Outfeed { .. }
-        | OpKind::Send { .. }
-        | OpKind::Recv { .. } => control::transfer(sees),
+        OpKind::Infeed { .. } => control::infeed(sees),
+        OpKind::Outfeed { .. } => control::outfeed(sees),
+        OpKind::Send { channel, host_transfer, pairs } => control::send(
+            sees,
+            &control::Route { channel: *channel, host_transfer: *host_transfer, pairs },
+        ),
+        OpKind::Recv { channel, host_transfer, pairs } => control::recv(
+            sees,
+            &control::Route { channel: *channel, host_transfer: *host_transfer, pairs },
+        ),
         OpKind::AllGather { dimension, group } => collective::all_gather(sees, *dimension, group),
         OpKind::AllReduce { group } => collective::all_reduce(sees, group),
         OpKind::AllToAll { split_dimension, concat_dimension, split_count, group } => {

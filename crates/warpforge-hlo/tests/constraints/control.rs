@@ -29,4 +29,11 @@ pub(crate) const CASES: &[Case] = &[
     ("after_all", "f", "", "", "!stablehlo.token", "operands must be tokens"),
     ("after_all", "token", "", "", "f32", "the result must be a !stablehlo.token, found tensor<f32>"),
     ("infeed", "f", "", "", "f32 !stablehlo.token", "the last operand and the last result must be tokens"),
+    ("infeed", "f token", "", "", "f32 !stablehlo.token", "operands must have 1 entry, found 2"),
+    ("outfeed", "pair token", "", "", "!stablehlo.token", "only tensors can be transferred, found tuple<"),
+    ("outfeed", "f token", "", "", "f32 !stablehlo.token", "expected 1 result, found 2"),
+    ("send", "f token", "channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>, is_host_transfer = true", "", "!stablehlo.token", "the type of the channel must be 2 with is_host_transfer, found 3"),
+    ("send", "f token", "channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>", "", "!stablehlo.token", "the type of the channel must be 1 without is_host_transfer, found 2"),
+    ("recv", "token", "channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true", "", "f32 !stablehlo.token", "the type of the channel must be 3 with is_host_transfer, found 2"),
+    ("recv", "token", "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>", "", "f32 !stablehlo.token", "source_target_pairs must name each source and each target once"),
 ];

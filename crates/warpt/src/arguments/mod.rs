@@ -60,6 +60,9 @@ pub enum Command {
     Export(export_model::ExportModelArguments),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
+    /// Print the licences of this program and of everything in it
+    #[command(alias = "licenses")]
+    Licences,
     /// Print a shell completion script
     Completions(CompletionsArguments),
     /// Write the man pages to a directory

@@ -12,11 +12,12 @@ Examples:
   Weights from one file, a batch from another, results to a third:
     warpt run model.mlir --inputs weights.safetensors --inputs batch.safetensors --outputs out.safetensors
   Every intermediate value, with an index:
-    warpt run model.mlir --tier correctness --inputs in.safetensors --trace trace/
+    warpt run model.mlir --inputs in.safetensors --trace trace/
   Where the time goes:
     warpt run model.mlir --weights weights.safetensors --inputs batch.safetensors --profile
 
 Inputs are found by the name the exporter gave an argument, by its name in the text, or by its place: arg0, arg1, ...
+With several processes, 1.0/arg0 is for replica 1, partition 0 alone, and results are named the same way.
 
 Exit codes: 0 done, 2 error.";
 
@@ -83,9 +84,9 @@ pub struct RunArguments {
     /// The program, as StableHLO text
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// How to run it
-    #[arg(long, value_enum, default_value = "correctness")]
-    pub tier: Tier,
+    /// How to run it [default: production, or correctness with an option that only it has]
+    #[arg(long, value_enum)]
+    pub tier: Option<Tier>,
     /// Run this function [default: main, or the only public one]
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
@@ -127,12 +128,65 @@ pub struct RunArguments {
     /// Write every intermediate value to this directory, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub trace: Option<PathBuf>,
+    /// Run as so many copies at once, which meet in the program's collectives (correctness tier)
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub replicas: u32,
+    /// Split each copy into so many partitions (correctness tier)
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub partitions: u32,
+    /// Feed this safetensors file to `infeed` and `recv`: tensors named feed.0.0, feed.0.1, feed.1.0, channel3.0.0, ...
+    #[arg(long, value_name = "PATH")]
+    pub infeed: Option<PathBuf>,
+    /// Write what `outfeed` and `send` hand to the host to this safetensors file, named as for --infeed
+    #[arg(long, value_name = "PATH")]
+    pub outfeed: Option<PathBuf>,
     /// Refuse programs that need more memory, such as 12GiB [default: 80% of what is free]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub json: bool,
+}
+
+impl RunArguments {
+    /// The tier that was asked for, by itself or by an option that only one tier has.
+    pub fn tier(&self) -> Tier {
+        let implied =
+            if self.only_in_correctness().is_some() { Tier::Correctness } else { Tier::Production };
+        self.tier.unwrap_or(implied)
+    }
+
+    /// The first option given that only the correctness tier has.
+    pub fn only_in_correctness(&self) -> Option<&'static str> {
+        first_given(&[
+            (self.trace.is_some(), "--trace"),
+            (self.replicas > 1, "--replicas"),
+            (self.partitions > 1, "--partitions"),
+            (self.infeed.is_some(), "--infeed"),
+            (self.outfeed.is_some(), "--outfeed"),
+        ])
+    }
+
+    /// The first option given that only the production tier has.
+    pub fn only_in_production(&self) -> Option<&'static str> {
+        first_given(&[
+            (self.profile.is_some(), "--profile"),
+            (self.trace_file.is_some(), "--trace-file"),
+            (self.roofline.is_some(), "--roofline"),
+            (self.serve, "--serve"),
+            (self.threads.is_some(), "--threads"),
+            (self.precision.is_some(), "--precision"),
+        ])
+    }
+
+    /// The function that was asked for, without `@`.
+    pub fn function(&self) -> Option<&str> {
+        self.function.as_deref().map(|name| name.strip_prefix('@').unwrap_or(name))
+    }
+}
+
+fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {
+    options.iter().find(|(given, _)| *given).map(|(_, option)| *option)
 }
 
 /// A number of bytes: `4096`, `512MiB`, `1.5GB`, `16G` (binary without a B).

@@ -1,4 +1,4 @@
-//! `warpt completions` and `warpt man`: made from the argument types, so they cannot go stale.
+//! `warpt completions` and `warpt man`: made from the argument types, so they cannot go stale; `warpt licences`.
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
@@ -6,6 +6,20 @@ use clap::CommandFactory;
 use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
 use crate::exit::Exit;
 use crate::output::Output;
+
+/// The crates that are linked, with their notices; `cargo xtask licences` writes it.
+const THIRD_PARTY: &str = include_str!("../../third-party.txt");
+
+/// Prints what must go with every copy of this program.
+pub fn licences(output: &mut Output) -> Result<Exit> {
+    output.text("warpt is under MIT or Apache-2.0, at your option. It holds:\n\n")?;
+    output.text(THIRD_PARTY)?;
+    if let Some(notices) = warpforge_engine::LIBRARY_NOTICES {
+        output.text("\n== oneDNN\n\n")?;
+        output.text(notices)?;
+    }
+    Ok(Exit::Pass)
+}
 
 /// Prints a completion script.
 pub fn completions(arguments: &CompletionsArguments, output: &mut Output) -> Result<Exit> {

@@ -9,6 +9,7 @@ mod check;
 mod exports;
 mod onednn_calls;
 mod products;
+mod readiness;
 mod rows;
 mod session;
 mod settings;
@@ -43,6 +44,9 @@ pub(crate) struct ModelArguments {
     /// Only compare every side's results with PyTorch's, without timing.
     #[arg(long)]
     check: bool,
+    /// Only how soon ours is ready and how much memory it takes.
+    #[arg(long, conflicts_with = "check")]
+    ready: bool,
     /// A row against each peer, not only the best.
     #[arg(long)]
     all_peers: bool,
@@ -91,7 +95,11 @@ pub(super) fn run(arguments: &ModelArguments) -> anyhow::Result<Verdict> {
             }
             let size = if arguments.quick { " (a small one)" } else { "" };
             eprintln!("{}: {}{size}", workload.case_name(case), workload.what);
-            let measure = if arguments.check { check::rows } else { rows::measure };
+            let measure = match (arguments.check, arguments.ready) {
+                (true, _) => check::rows,
+                (_, true) => readiness::rows,
+                _ => rows::measure,
+            };
             all.extend(measure(&session, workload, case, &wanted));
             if std::io::stderr().is_terminal() {
                 eprint!("\r\x1b[K");

@@ -9,7 +9,9 @@ use warpforge_engine::reference::Value;
 use warpforge_hlo::ir::Function;
 use warpforge_hlo::types::Type;
 use warpforge_tensor::Tensor;
-use warpforge_tensor::safetensors::File;
+use warpforge_tensor::safetensors::{File, TensorInfo};
+
+use crate::arguments::run::RunArguments;
 
 /// The value of an argument.
 pub(super) struct Gathered {
@@ -18,20 +20,34 @@ pub(super) struct Gathered {
     pub(super) fixed: bool,
 }
 
+/// Where inputs come from.
+#[derive(Clone, Copy)]
+pub(super) struct Files<'a> {
+    pub(super) weights: &'a [PathBuf],
+    pub(super) inputs: &'a [PathBuf],
+    /// Makes up what no file has.
+    pub(super) seed: Option<u64>,
+}
+
+impl<'a> Files<'a> {
+    /// As the command says.
+    pub(super) fn of(arguments: &'a RunArguments) -> Self {
+        let RunArguments { weights, inputs, random_inputs: seed, .. } = arguments;
+        Self { weights, inputs, seed: *seed }
+    }
+}
+
 /// A value for each argument: from the files of inputs, else from those of weights, else made up.
-pub(super) fn gather(
-    entry: &Function,
-    weights: &[PathBuf],
-    inputs: &[PathBuf],
-    seed: Option<u64>,
-) -> Result<Vec<Gathered>> {
+/// `process` stands before the names of tensors that are for one process alone; it is empty where there is one.
+pub(super) fn gather(entry: &Function, files: Files<'_>, process: &str) -> Result<Vec<Gathered>> {
+    let Files { weights, inputs, seed } = files;
     let files = weights.iter().chain(inputs).map(File::open).collect::<Result<Vec<_>, _>>()?;
     let ports = interface::arguments(entry);
     let mut missing: Vec<&Port> = Vec::new();
     let mut values = Vec::with_capacity(ports.len());
     let mut add = |value, fixed| values.push(Gathered { value, fixed });
     for (index, port) in ports.iter().enumerate() {
-        match (found(entry, index, port, &files, weights.len())?, &port.ty, seed) {
+        match (found(entry, (index, port), &files, weights.len(), process)?, &port.ty, seed) {
             (Some((value, file)), ..) => add(value, file < weights.len()),
             (None, Type::Token, _) => add(Value::Token, false),
             (None, ty, Some(seed)) => {
@@ -51,7 +67,9 @@ pub(super) fn weights(entry: &Function, weights: &[PathBuf]) -> Result<HashMap<u
     let files = weights.iter().map(File::open).collect::<Result<Vec<_>, _>>()?;
     let mut values = HashMap::new();
     for (index, port) in interface::arguments(entry).iter().enumerate() {
-        if let Some((Value::Tensor(tensor), _)) = found(entry, index, port, &files, files.len())? {
+        if let Some((Value::Tensor(tensor), _)) =
+            found(entry, (index, port), &files, files.len(), "")?
+        {
             values.insert(index, tensor);
         }
     }
@@ -62,18 +80,19 @@ pub(super) fn weights(entry: &Function, weights: &[PathBuf]) -> Result<HashMap<u
 /// mapped.
 fn found(
     entry: &Function,
-    index: usize,
-    port: &Port,
+    (index, port): (usize, &Port),
     files: &[File],
     mapped: usize,
+    process: &str,
 ) -> Result<Option<(Value, usize)>> {
     let in_text = entry
         .arguments
         .get(index)
         .map(|argument| entry.values[argument.value.index()].name.to_string());
     let names = [Some(port.name.clone()), in_text, Some(port.place.clone())];
+    let names: Vec<String> = names.into_iter().flatten().collect();
     for (place, file) in files.iter().enumerate().rev() {
-        let Some(info) = names.iter().flatten().find_map(|name| file.info(name)) else { continue };
+        let Some(info) = held(file, &names, process) else { continue };
         let Type::Tensor(ty) = &port.ty else {
             bail!("{}: {:?} must be a {}", file.path().display(), info.name, port.ty);
         };
@@ -98,6 +117,12 @@ fn found(
         return Ok(Some((Value::Tensor(tensor), place)));
     }
     Ok(None)
+}
+
+/// The tensor a file has for this process, else that for all.
+fn held<'f>(file: &'f File, names: &[String], process: &str) -> Option<&'f TensorInfo> {
+    let own = names.iter().find_map(|name| file.info(&format!("{process}{name}")));
+    own.or_else(|| names.iter().find_map(|name| file.info(name)))
 }
 
 fn absent(missing: &[&Port], files: &[File]) -> anyhow::Error {

@@ -26,8 +26,7 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
         bail!("--trace needs --tier correctness: kernels do not keep what lies between their ops");
     }
     let entry = interpreter(&source.program, arguments).entry()?;
-    let gathered =
-        inputs::gather(entry, &arguments.weights, &arguments.inputs, arguments.random_inputs)?;
+    let gathered = inputs::gather(entry, inputs::Files::of(arguments), "")?;
     let mut fixed = HashMap::new();
     let mut values = Vec::new();
     for (place, gathered) in gathered.into_iter().enumerate() {
@@ -53,10 +52,13 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     if arguments.serve {
         let ready = serde_json::json!({
             "threads": threads,
+            "ready_milliseconds": (source.seconds + compile_seconds) * 1e3,
             "compile_milliseconds": compile_seconds * 1e3,
             "kernels": executable.report().len(),
             "plan": executable.plan_hash(),
-            "arena_bytes": executable.arena_bytes(),
+            "arena_bytes": executable.memory().arena_bytes,
+            "live_bytes": executable.memory().live_bytes,
+            "kept_bytes": executable.memory().kept_bytes,
         });
         output.line(&format!("ready {ready}"))?;
         return serve(arguments, entry, &mut executable, &values, output);
@@ -65,9 +67,6 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     let computed = executable.run(&values).map_err(|error| source.explain(error))?;
     let seconds = started.elapsed().as_secs_f64();
     let ran = ran(arguments, entry, &executable, seconds, computed);
-    if let Some(path) = &arguments.outputs {
-        ran.write(path)?;
-    }
     let profile = match ceilings {
         Some(ceilings) => {
             let measured = Profile::measure(&mut executable, &values, ceilings, compile_seconds);
@@ -78,15 +77,12 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     if let Some(profile) = &profile {
         profile.write(arguments, output)?;
     }
-    if arguments.json {
-        output.line(&ran.json())?;
-    } else if let (Some(profile), Some(by)) = (&profile, arguments.profile) {
-        output.text(&profile.page(by, output.width()))?;
-    } else if let Some(path) = &arguments.outputs {
-        output.note(&format!("{} results written to {}", ran.results.len(), path.display()));
-    } else {
-        let width = output.width();
-        output.text(&ran.page(width))?;
+    match (&profile, arguments.profile) {
+        (Some(profile), Some(by)) => {
+            ran.write_if_asked(arguments)?;
+            output.text(&profile.page(by, output.width()))?;
+        }
+        _ => ran.show(arguments, output)?,
     }
     Ok(Exit::Pass)
 }
@@ -149,11 +145,11 @@ fn ran<'a>(
 ) -> results::Ran<'a> {
     results::Ran {
         file: &arguments.file,
-        tier: arguments.tier,
+        tier: arguments.tier(),
         function: &entry.name,
-        ops: executable.function().body.op_count() as u64,
+        ops: Some(executable.function().body.op_count() as u64),
         seconds,
-        peak_bytes: executable.arena_bytes() as u64,
+        peak_bytes: executable.memory().bytes(),
         plan: executable.unplanned().is_none().then(|| executable.plan_hash()),
         results: interface::results(entry).into_iter().zip(computed).collect(),
     }

@@ -1,6 +1,7 @@
 //! The program's file, and messages that point into it.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use warpforge_engine::{EngineError, Place};
@@ -15,12 +16,14 @@ pub(super) struct Source {
     path: PathBuf,
     pub(super) text: String,
     pub(super) program: Program,
+    /// What reading and judging it took.
+    pub(super) seconds: f64,
 }
 
 impl Source {
     /// Reads and judges a file.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let shown = path.display();
+        let (shown, started) = (path.display(), Instant::now());
         let length = std::fs::metadata(path).with_context(|| format!("cannot read {shown}"))?.len();
         if length > MOST_BYTES {
             return Err(anyhow!("{shown} has {}, more than a program may have", bytes(length)));
@@ -33,7 +36,10 @@ impl Source {
                 .into_owned(),
         };
         match parse_verified(&text) {
-            Ok(program) => Ok(Self { path: path.to_owned(), text, program }),
+            Ok(program) => {
+                let seconds = started.elapsed().as_secs_f64();
+                Ok(Self { path: path.to_owned(), text, program, seconds })
+            }
             Err(HloError::NotStablehlo(reason)) => Err(anyhow!("{shown}: {reason}")),
             Err(error) => Err(anyhow!("{shown}:{error}")),
         }

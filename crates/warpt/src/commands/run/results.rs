@@ -12,7 +12,8 @@ use warpforge_tensor::{Tensor, safetensors};
 use warpt_report::number::{bytes, seconds, significant};
 use warpt_report::table::TextTable;
 
-use crate::arguments::run::Tier;
+use crate::arguments::run::{RunArguments, Tier};
+use crate::output::Output;
 
 /// Elements of each result that are shown.
 const SHOWN: usize = 4;
@@ -22,7 +23,8 @@ pub(super) struct Ran<'a> {
     pub(super) file: &'a Path,
     pub(super) tier: Tier,
     pub(super) function: &'a str,
-    pub(super) ops: u64,
+    /// Ops executed, where they were counted.
+    pub(super) ops: Option<u64>,
     pub(super) seconds: f64,
     pub(super) peak_bytes: u64,
     /// The plan's name, where there is a plan.
@@ -49,6 +51,25 @@ impl Ran<'_> {
         ]);
         metadata.extend(self.plan.clone().map(|plan| ("plan".to_owned(), plan)));
         Ok(safetensors::write(path, self.tensors(), &metadata)?)
+    }
+
+    /// Writes the results to the file that was asked for.
+    pub(super) fn write_if_asked(&self, arguments: &RunArguments) -> Result<()> {
+        arguments.outputs.as_deref().map_or(Ok(()), |path| self.write(path))
+    }
+
+    /// Writes the results or prints them, as asked.
+    pub(super) fn show(&self, arguments: &RunArguments, output: &mut Output) -> Result<()> {
+        self.write_if_asked(arguments)?;
+        if arguments.json {
+            output.line(&self.json())?;
+        } else if let Some(path) = &arguments.outputs {
+            output.note(&format!("{} results written to {}", self.results.len(), path.display()));
+        } else {
+            let width = output.width();
+            output.text(&self.page(width))?;
+        }
+        Ok(())
     }
 
     /// The results as a table of at most `width` columns.
@@ -78,10 +99,10 @@ impl Ran<'_> {
             ]);
         }
         format!(
-            "{}\n@{}: {} ops in {}, at most {} of memory planned, {} tier\n",
+            "{}\n@{}: {}{}, at most {} of memory planned, {} tier\n",
             table.render(width),
             self.function,
-            self.ops,
+            self.ops.map_or_else(String::new, |ops| format!("{ops} ops in ")),
             seconds(self.seconds),
             bytes(self.peak_bytes),
             self.tier.name()
