@@ -39,6 +39,14 @@ fn messages_a_person_can_act_on() {
         ),
         ("%0 = stablehlo.constant dense<300> : tensor<i8>", "`300` is not a value of type i8"),
         (
+            "%0 = stablehlo.constant dense<1.0e999> : tensor<f64>",
+            "`1.0e999` is not a value of type f64",
+        ),
+        (
+            "%0 = \"stablehlo.custom_call\"(%x) {call_target_name = \"f\", scale = 1.0e999} : (tensor<2x3xf32>) -> tensor<2xf32>",
+            "`1.0e999` is not a float of type f64",
+        ),
+        (
             "%0 = stablehlo.constant dense<0x1F> : tensor<f4E2M1FN>",
             "`0x1F` is not a value of type f4E2M1FN",
         ),

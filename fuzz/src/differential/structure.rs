@@ -278,6 +278,9 @@ impl Builder<'_> {
         let along = self.choices.below(2);
         let kept = 1 - along;
         let sizes = vec![a.sizes[kept], b.sizes[kept]];
+        if sizes.iter().product::<usize>() > ELEMENTS {
+            return;
+        }
         let at = |value: &Naive, kept_at: usize, along_at: usize| {
             let mut index = [0; 2];
             index[kept] = kept_at;

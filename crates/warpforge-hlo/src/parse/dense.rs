@@ -209,10 +209,12 @@ fn float_bits(text: &str, dtype: DType) -> Option<u64> {
         let bits = u64::from_str_radix(hex, 16).ok()?;
         return Some(bits).filter(|bits| bits.checked_shr(dtype.bits() as u32).unwrap_or(0) == 0);
     }
+    // A number beyond every float is a mistake; infinity is written as its pattern.
+    let wide = text.parse::<f64>().ok().filter(|wide| wide.is_finite())?;
     Some(match dtype {
-        DType::F64 => text.parse::<f64>().ok()?.to_bits(),
+        DType::F64 => wide.to_bits(),
         DType::F32 => u64::from(text.parse::<f32>().ok()?.to_bits()),
-        small => u64::from(small_float::encode(text.parse().ok()?, small)?),
+        small => u64::from(small_float::encode(wide, small)?),
     })
 }
 
