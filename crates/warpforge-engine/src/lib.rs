@@ -2,6 +2,8 @@
 //! it walks the parsed, unoptimized program and shares neither passes nor kernels with anything else.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg_attr(not(feature = "onednn"), allow(dead_code))]
+mod chains;
 mod convolutions;
 mod epilogue;
 mod error;

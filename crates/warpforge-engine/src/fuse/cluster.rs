@@ -5,6 +5,7 @@ use std::sync::Arc;
 use warpforge_hlo::ir::Op;
 
 use super::outline::Outlined;
+use crate::chains::Chain;
 use crate::convolutions::Convolution;
 use crate::kernels::Kernel;
 use crate::loops::Lowering;
@@ -17,6 +18,8 @@ pub(crate) enum Work {
     Loop(Box<Lowering>),
     /// A matrix product with what follows it.
     Product(Box<Product>),
+    /// Two products with a loop between them.
+    Chain(Box<Chain>),
     /// A convolution the library takes.
     Convolution(Box<Convolution>),
     /// One op with a kernel of its own.

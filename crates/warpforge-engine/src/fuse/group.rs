@@ -3,6 +3,8 @@
 //!
 //! Ops that only place elements and small constants belong to whoever reads them, several times where several do.
 
+mod chained;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use warpforge_hlo::ir::{Function, Op, OpKind, ValueId};
@@ -386,7 +388,7 @@ impl<'a> Grower<'a> {
             }
         }
         let clusters: Vec<Cluster> = units.iter().map(|members| self.cluster(members)).collect();
-        ordered(clusters)
+        ordered(if TAILS { self.chained(&units, clusters) } else { clusters })
     }
 
     /// Whether a free op's result has to be computed for its own sake.

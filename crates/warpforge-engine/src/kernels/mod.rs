@@ -9,6 +9,7 @@ use warpforge_hlo::ir::Function;
 use warpforge_tensor::DType;
 
 use crate::EngineError;
+use crate::chains::Chain;
 use crate::convolutions::Convolution;
 use crate::fuse::Work;
 use crate::loops::Lowering;
@@ -103,6 +104,11 @@ impl Device {
                 let cost = Cost { flops: convolution.flops(), ..cost };
                 self.convolution(function, convolution, fixed, cost)
             }
+            Work::Chain(chain) => {
+                let products = chain.first.flops().saturating_add(chain.second.flops());
+                let flops = products.saturating_add(chain.rows.kernel.flops());
+                self.chain(function, chain, Cost { flops, ..cost })
+            }
             Work::Single(kernel) => (Arc::clone(kernel), None),
             Work::Same => (Arc::new(Interpreted::new(function, cost)), None),
         }
@@ -142,6 +148,30 @@ impl Device {
             Ok(library) => (Arc::new(library), None),
             Err(error) => (Arc::new(Interpreted::new(function, cost)), Some(error.to_string())),
         }
+    }
+
+    #[cfg(feature = "onednn")]
+    fn chain(
+        &self,
+        function: &Function,
+        chain: &Chain,
+        cost: Cost,
+    ) -> (Arc<dyn Kernel>, Option<String>) {
+        match crate::chains::LibraryChain::new(chain, self.pool.threads(), cost) {
+            Ok(library) => (Arc::new(library), None),
+            Err(error) => (Arc::new(Interpreted::new(function, cost)), Some(error.to_string())),
+        }
+    }
+
+    #[cfg(not(feature = "onednn"))]
+    fn chain(
+        &self,
+        function: &Function,
+        _: &Chain,
+        cost: Cost,
+    ) -> (Arc<dyn Kernel>, Option<String>) {
+        let reason = "chains need the vendor library".to_owned();
+        (Arc::new(Interpreted::new(function, cost)), Some(reason))
     }
 
     #[cfg(not(feature = "onednn"))]

@@ -119,22 +119,39 @@ impl LoopKernel {
             self.run_columns(width, pool, memory);
             return;
         }
+        pool.run_ranges(self.elements, self.grain(), 4, &|range| self.part(memory, range));
+    }
+
+    /// Runs a part of the domain, whole rows where the kernel reduces, on this thread.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::run`], for the elements of the part alone: a pointer to an operand whose elements are visited in order
+    /// leads to where its first element would be.
+    #[cfg(feature = "onednn")]
+    pub(crate) unsafe fn run_part(
+        &self,
+        elements: Range<usize>,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) {
+        self.part(Memory { inputs, outputs }, elements);
+    }
+
+    fn part(&self, memory: Memory<'_>, range: Range<usize>) {
         let grain = self.grain();
-        let row = |elements: &Range<usize>| self.row.unwrap_or(elements.len()).max(1);
-        pool.run_ranges(self.elements, grain, 4, &|range| {
-            with_scratch(self.scratch_bytes(grain), |scratch| {
-                let mut start = range.start;
-                while start < range.end {
-                    let elements = start..(start + grain).min(range.end);
-                    start = elements.end;
-                    let row = row(&elements);
-                    let rows = elements.start / row..elements.end / row;
-                    let mut tile = Tile::new(self, memory, scratch, grain, elements, rows);
-                    for instruction in &self.code {
-                        tile.step(instruction);
-                    }
+        with_scratch(self.scratch_bytes(grain), |scratch| {
+            let mut start = range.start;
+            while start < range.end {
+                let elements = start..(start + grain).min(range.end);
+                start = elements.end;
+                let row = self.row.unwrap_or(elements.len()).max(1);
+                let rows = elements.start / row..elements.end / row;
+                let mut tile = Tile::new(self, memory, scratch, grain, elements, rows);
+                for instruction in &self.code {
+                    tile.step(instruction);
                 }
-            });
+            }
         });
     }
 
@@ -201,8 +218,7 @@ impl<'a> Tile<'a> {
                 Place::Slot(slot) => unsafe { base.add(offsets[slot]) },
                 Place::Output(output) => {
                     let first = tile.range(register.extent).start;
-                    // SAFETY: the output has an element for each of the domain, or for each row.
-                    unsafe { memory.outputs[output].add(first * register.number.bytes()) }
+                    memory.outputs[output].wrapping_add(first * register.number.bytes())
                 }
             })
             .collect();
@@ -370,8 +386,7 @@ impl<'a> Tile<'a> {
             && same(number)
             && let Some(at) = access.run_at(first, count)
         {
-            // SAFETY: the access reaches that element.
-            self.places[to.0] = unsafe { base.offset(at * number.bytes() as isize) }.cast_mut();
+            self.places[to.0] = base.wrapping_offset(at * number.bytes() as isize).cast_mut();
             return;
         }
         let isa = self.isa;
@@ -398,12 +413,12 @@ impl<'a> Tile<'a> {
     fn store(&self, from: Operand, number: Number, output: usize) {
         let target = &self.kernel.outputs[output];
         let (first, count) = (self.range(target.extent).start, self.range(target.extent).len());
-        // SAFETY: the output has an element for each of the domain, or for each row, and this tile alone writes these.
-        let at = unsafe { self.memory.outputs[output].add(first * target.dtype.bytes()) };
+        let at = self.memory.outputs[output].wrapping_add(first * target.dtype.bytes());
         let (isa, row) = (self.isa, self.row);
         match target.dtype {
             DType::BF16 | DType::F16 => {
-                // SAFETY: as above.
+                // SAFETY: the output has an element for each of the domain, or for each row, and this tile alone writes
+                // these.
                 let room = unsafe { std::slice::from_raw_parts_mut(at.cast::<u16>(), count) };
                 let from = self.source::<f32>(from, target.extent);
                 if target.dtype == DType::BF16 {
@@ -454,15 +469,15 @@ unsafe fn gather<S: Copy, T: Copy>(
         match stride {
             1 => {
                 // SAFETY: the access reaches these elements.
-                let from = unsafe { std::slice::from_raw_parts(base.offset(at), count) };
+                let from = unsafe { std::slice::from_raw_parts(base.wrapping_offset(at), count) };
                 dispatch!(isa, convert(Source::Each(from), count, part, widen));
             }
             // SAFETY: as above.
-            0 => part.fill(widen(unsafe { *base.offset(at) })),
+            0 => part.fill(widen(unsafe { *base.wrapping_offset(at) })),
             _ => {
                 for (index, out) in part.iter_mut().enumerate() {
                     // SAFETY: as above.
-                    *out = widen(unsafe { *base.offset(at + index as isize * stride) });
+                    *out = widen(unsafe { *base.wrapping_offset(at + index as isize * stride) });
                 }
             }
         }

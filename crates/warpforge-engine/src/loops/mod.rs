@@ -12,5 +12,8 @@ mod machine;
 pub(crate) mod narrow;
 pub(crate) mod vector;
 
+pub(crate) use instruction::Extent;
+#[cfg(feature = "onednn")]
+pub(crate) use kernel::LoopKernel;
 pub(crate) use lower::{Lowering, lower};
 pub(crate) use vector::Isa;

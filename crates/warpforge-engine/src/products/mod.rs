@@ -4,10 +4,14 @@
 mod library;
 mod portable;
 mod recognize;
+#[cfg(feature = "onednn")]
+mod rows;
 
 #[cfg(feature = "onednn")]
 pub(crate) use library::Library;
 pub(crate) use recognize::recognize;
+#[cfg(feature = "onednn")]
+pub(crate) use rows::Rows;
 
 use warpforge_tensor::DType;
 
@@ -58,6 +62,12 @@ impl Product {
     pub(crate) fn flops(&self) -> u64 {
         let sizes = [self.rows.size, self.columns.size, self.depth.size, self.count(), 2];
         sizes.iter().fold(1_u64, |product, size| product.saturating_mul(*size as u64))
+    }
+
+    /// Whether what follows the product reads this operand.
+    pub(crate) fn reads_in_tails(&self, operand: usize) -> bool {
+        let mut tails = self.tails.iter();
+        tails.any(|tail| matches!(tail, Tail::With { operand: read, .. } if *read == operand))
     }
 
     /// Whether nothing follows the product, and its result is where it belongs.
