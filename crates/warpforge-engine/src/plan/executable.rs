@@ -15,6 +15,7 @@ use warpforge_tensor::Tensor;
 use super::buffers::Buffer;
 use super::fused::normalized;
 use super::homes::{Home, Planned, bytes_of};
+use super::kept::Kept;
 use super::report::MadeOf;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::kernels::{Device, Kernel};
@@ -75,7 +76,7 @@ pub struct Executable {
     pub(super) results: Vec<Home>,
     pub(super) arena: Buffer,
     live_bytes: usize,
-    fixed: Vec<FixedValue>,
+    pub(super) fixed: Vec<FixedValue>,
     /// The places of the arguments that a run is given.
     open: Vec<usize>,
     /// Why no plan can be made of the program, where that is so: it runs as a whole.
@@ -87,13 +88,18 @@ pub struct Executable {
 }
 
 /// A value that never changes.
-enum FixedValue {
+pub(super) enum FixedValue {
     Given(Tensor),
     Computed(Buffer),
 }
 
 impl FixedValue {
-    fn pointer(&self) -> *const u8 {
+    /// No longer there, or not yet.
+    pub(super) fn nothing() -> Self {
+        Self::Computed(Buffer::new(0))
+    }
+
+    pub(super) fn pointer(&self) -> *const u8 {
         match self {
             Self::Given(tensor) => tensor.bytes().as_ptr(),
             Self::Computed(buffer) => buffer.pointer().cast_const(),
@@ -180,67 +186,25 @@ impl Executable {
                 }),
             });
         }
-        for cluster in &once {
-            self.compute_once(&function, cluster, &known)?;
-        }
+        let mut kept = Kept::new(&function, &known, &once, &varying);
+        self.fixed.resize_with(known.len(), FixedValue::nothing);
         for cluster in &varying {
+            for input in &cluster.outlined.inputs {
+                kept.make(self, &function, *input)?;
+            }
             if let Some(step) = self.step(cluster, &planned)? {
+                kept.release(self, &cluster.outlined.inputs, |input| step.kernel.reads(input));
                 self.steps.push(step);
             }
         }
+        for value in function.body.ops.last().map(|end| end.operands.as_slice()).unwrap_or_default()
+        {
+            kept.make(self, &function, *value)?;
+        }
         self.results = planned.results(&function)?;
-        self.forget_packed();
         self.times = vec![(Duration::ZERO, Duration::ZERO); self.steps.len()];
         self.arena = Buffer::new(planned.layout.bytes);
         self.live_bytes = planned.layout.live_bytes;
-        Ok(())
-    }
-
-    /// Lets go of what never changes and no launch reads any more, because it was packed.
-    fn forget_packed(&mut self) {
-        let mut read = vec![false; self.fixed.len()];
-        let mut note = |home: &Home| {
-            if let Home::Fixed(index) = home {
-                read[*index] = true;
-            }
-        };
-        self.results.iter().for_each(&mut note);
-        for step in &self.steps {
-            for (input, home) in step.inputs.iter().enumerate() {
-                if step.kernel.reads(input) {
-                    note(home);
-                }
-            }
-        }
-        for (value, read) in self.fixed.iter_mut().zip(read) {
-            if !read {
-                *value = FixedValue::Computed(Buffer::new(0));
-            }
-        }
-    }
-
-    /// Computes a cluster that reads only what never changes.
-    fn compute_once(
-        &mut self,
-        function: &Function,
-        cluster: &Cluster,
-        known: &HashMap<ValueId, usize>,
-    ) -> Result<(), EngineError> {
-        let inputs: Vec<*const u8> = cluster
-            .outlined
-            .inputs
-            .iter()
-            .map(|input| self.fixed[known[input]].pointer())
-            .collect();
-        let (kernel, _) = self.device.kernel(&cluster.outlined.function, &cluster.work, &[]);
-        let mut outputs = Vec::new();
-        for output in &cluster.outlined.outputs {
-            outputs.push(Buffer::new(bytes_of(function, *output)?));
-        }
-        let pointers: Vec<*mut u8> = outputs.iter().map(Buffer::pointer).collect();
-        // SAFETY: inputs are whole tensors of their types, outputs as large as theirs.
-        unsafe { kernel.launch(&self.device.pool, &inputs, &pointers) }?;
-        self.fixed.extend(outputs.into_iter().map(FixedValue::Computed));
         Ok(())
     }
 

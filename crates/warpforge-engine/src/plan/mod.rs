@@ -5,6 +5,7 @@ mod buffers;
 mod executable;
 mod fused;
 mod homes;
+mod kept;
 mod report;
 
 pub(crate) use buffers::Buffer;
