@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use warpt_bench::Cancel;
-use warpt_bench::paired::{CommandSubject, Launch};
+use warpt_bench::paired::{CommandSubject, Launch, Subject};
+use warpt_bench::{BenchError, Cancel};
 
 /// An access pattern under both names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,11 +69,44 @@ fn arguments(fio: &Path, file: &Path, bytes: u64, pattern: Pattern, depth: u32) 
 }
 
 /// Writes the whole file once, as `disk_io` does with its own.
-pub(super) fn lay_out(fio: &Path, file: &Path, bytes: u64) -> anyhow::Result<()> {
+fn lay_out(fio: &Path, file: &Path, bytes: u64) -> anyhow::Result<()> {
     let mut arguments = arguments(fio, file, bytes, SEQUENTIAL_WRITE, 8);
     arguments.push("--end_fsync=1".to_owned());
     let mut command = std::process::Command::new(&arguments[0]);
     crate::install::run(command.args(&arguments[1..]).env("LC_ALL", "C")).map(|_| ())
+}
+
+/// fio on a file that is made anew at each restart, as ours is: where a file comes to lie decides as much as who writes it.
+pub(super) struct OnNewFiles {
+    fio: PathBuf,
+    file: PathBuf,
+    bytes: u64,
+    inner: CommandSubject,
+}
+
+impl OnNewFiles {
+    pub(super) fn new(fio: &Path, file: &Path, bytes: u64, inner: CommandSubject) -> Self {
+        Self { fio: fio.to_owned(), file: file.to_owned(), bytes, inner }
+    }
+}
+
+impl Subject for OnNewFiles {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn restart(&mut self) -> Result<(), BenchError> {
+        let _ = std::fs::remove_file(&self.file);
+        lay_out(&self.fio, &self.file, self.bytes).map_err(|error| BenchError::Child {
+            program: "fio".to_owned(),
+            detail: format!("cannot write its file: {error:#}"),
+        })?;
+        self.inner.restart()
+    }
+
+    fn sample(&mut self) -> Result<f64, BenchError> {
+        self.inner.sample()
+    }
 }
 
 /// fio for `duration` per sample; the cost is nanoseconds per MB or per request.

@@ -286,10 +286,9 @@ fn disk(session: &Session, pattern: Pattern) -> anyhow::Result<Measured> {
     let fio = session.tools.program("fio", "fio")?;
     let bytes = if session.quick { DISK_BYTES / 4 } else { DISK_BYTES };
     let file = ScratchFile(session.scratch.join(format!("fio-{}.scratch", std::process::id())));
-    fio::lay_out(&fio, &file.0, bytes).context("fio cannot write its file")?;
     let duration = session.long_sample();
-    let mut peer =
-        fio::subject(&fio, &file.0, bytes, pattern, DISK_DEPTH, duration, &session.cancel);
+    let runs = fio::subject(&fio, &file.0, bytes, pattern, DISK_DEPTH, duration, &session.cancel);
+    let mut peer = fio::OnNewFiles::new(&fio, &file.0, bytes, runs);
     let block = if pattern.by_bandwidth { "seq_block" } else { "rand_block" };
     let mut ours = session.ours.process(&Wanted {
         benchmark: "micro/disk_io",
