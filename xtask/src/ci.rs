@@ -61,15 +61,16 @@ fn tests() -> anyhow::Result<Verdict> {
     cargo_step(&["nextest", "run", "--workspace", "--profile", profile])
 }
 
-/// The engine without the vendor library: lints and tests.
+/// Everything that can do without the vendor library, without it: lints, and the engine's tests.
 fn pure_rust() -> anyhow::Result<Verdict> {
     const ENGINE: [&str; 3] = ["-p", "warpforge-engine", "--no-default-features"];
-    let lints =
-        [&["clippy"], ENGINE.as_slice(), &["--all-targets", "--", "-D", "warnings"]].concat();
+    const OTHERS: [&str; 4] = ["-p", "warpt", "-p", "xtask"];
+    const STRICT: [&str; 4] = ["--all-targets", "--", "-D", "warnings"];
+    let lints = [["clippy"].as_slice(), &ENGINE, &OTHERS, &STRICT].concat();
     if cargo_step(&lints)? != Verdict::Clean {
         return Ok(Verdict::Found);
     }
-    cargo_step(&[&["nextest", "run"], ENGINE.as_slice()].concat())
+    cargo_step(&[["nextest", "run"].as_slice(), &ENGINE].concat())
 }
 
 fn doc_tests() -> anyhow::Result<Verdict> {

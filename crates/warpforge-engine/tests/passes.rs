@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use warpforge_engine::interface::random_value;
 use warpforge_engine::passes::{
-    ChannelsLast, FoldConstants, FoldViews, InlineCalls, MergeProducts, NarrowProducts, Pass,
-    RemoveDeadCode, ScaleWeights, ShareEqualOps, SimplifyAlgebra,
+    ChannelsLast, ExpandNormalization, FoldConstants, FoldViews, InlineCalls, MergeProducts,
+    NameCustomCalls, NarrowProducts, Pass, RemoveDeadCode, ScaleWeights, ShareEqualOps,
+    SimplifyAlgebra,
 };
 use warpforge_engine::reference::{Interpreter, Value};
 use warpforge_hlo::{Program, parse_verified};
@@ -18,10 +19,12 @@ fn passes() -> Vec<Box<dyn Pass>> {
     let fixed: HashSet<usize> = (1..100).collect();
     vec![
         Box::new(ChannelsLast),
+        Box::new(ExpandNormalization),
         Box::new(FoldConstants),
         Box::new(FoldViews),
         Box::new(InlineCalls),
         Box::new(MergeProducts { fixed: fixed.clone() }),
+        Box::new(NameCustomCalls),
         Box::new(NarrowProducts),
         Box::new(RemoveDeadCode),
         Box::new(ScaleWeights { fixed }),

@@ -9,7 +9,7 @@ use std::process::Command;
 /// What to do when a build cannot succeed here.
 pub(crate) const WHAT_TO_INSTALL: &str = "oneDNN is built from source once, which needs cmake 3.19 or newer and a \
     C++ compiler (Debian: apt-get install cmake ninja-build g++). An installed oneDNN can be named with \
-    WARPFORGE_ONEDNN_ROOT, and `cargo build --no-default-features` builds without it.";
+    WARPFORGE_ONEDNN_ROOT, and `cargo build -p warpt --no-default-features` builds without it.";
 
 /// A static library for our threads, with the primitives that `warpforge-onednn` offers and no others: reduction and
 /// pooling stand alone, and neither matrix products nor convolutions (backward ones included) create any primitive

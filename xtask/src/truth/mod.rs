@@ -42,6 +42,9 @@ pub(crate) struct Arguments {
     /// Measure nothing: rows of the trials kept so far.
     #[arg(long)]
     report: bool,
+    /// Keep the trials in this file, and go on from those in it [default: in the cache].
+    #[arg(long, value_name = "FILE")]
+    trials: Option<PathBuf>,
     /// List the experiments and exit.
     #[arg(long)]
     list: bool,
@@ -59,7 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let tools = peers::install::Tools::new()?;
     let directory = tools.cache.parent().unwrap_or(&tools.cache).join("truth");
     std::fs::create_dir_all(&directory)?;
-    let mut state = State::open(&directory.join("trials.jsonl"))?;
+    let kept = arguments.trials.clone().unwrap_or_else(|| directory.join("trials.jsonl"));
+    let mut state = State::open(&kept)?;
     if arguments.fresh {
         state.forget(|trial| wanted.iter().any(|experiment| experiment.name == trial))?;
     }

@@ -24,6 +24,8 @@ pub(crate) enum Work {
     Convolution(Box<Convolution>),
     /// One op with a kernel of its own.
     Single(Arc<dyn Kernel>),
+    /// A loop or a choice of regions, each of which is a plan of its own.
+    Control,
     /// The elements of its only input, in another shape: nothing is done.
     Same,
     /// By the reference interpreter, for the stated reason.

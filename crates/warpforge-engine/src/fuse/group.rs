@@ -4,11 +4,13 @@
 //! Ops that only place elements and small constants belong to whoever reads them, several times where several do.
 
 mod chained;
+mod controlled;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use warpforge_hlo::ir::{Function, Op, OpKind, ValueId};
 
+use self::controlled::is_control;
 use super::cluster::{Cluster, Work};
 use super::outline::{Outlined, outline};
 use crate::EngineError;
@@ -397,13 +399,16 @@ impl<'a> Grower<'a> {
             return true;
         }
         let users = self.users.get(&value).map(Vec::as_slice).unwrap_or_default();
-        users.iter().any(|user| self.role[*user] == Role::Alone)
+        users.iter().any(|user| self.role[*user] == Role::Alone && !self.brings(*user, value))
     }
 
     fn cluster(&self, members: &BTreeSet<usize>) -> Cluster {
         let first = members.first().copied().unwrap_or_default();
         let op = &self.ops[first];
         let role = self.role[first];
+        if role == Role::Alone && is_control(&op.kind) {
+            return self.control(first);
+        }
         if role == Role::Alone {
             let outlined = outline(self.function, "cluster", &[op], &op.results);
             let cost = Cost { flops: 0, bytes: traffic(&outlined.function) };

@@ -6,3 +6,4 @@ mod outline;
 
 pub(crate) use cluster::{Cluster, Work};
 pub(crate) use group::fuse;
+pub(crate) use outline::{Outlined, outline_region};

@@ -1,7 +1,7 @@
 //! Some ops of a function as a function of their own: its arguments are the values they take from outside, its results those
 //! that are needed outside.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use warpforge_hlo::attribute::Attributes;
 use warpforge_hlo::ir::{Argument, Function, FunctionResult, Op, OpKind, Region, Value, ValueId};
@@ -19,9 +19,19 @@ pub(crate) struct Outlined {
 
 /// Makes a function of `ops`, which are in order, with these results.
 pub(crate) fn outline(around: &Function, name: &str, ops: &[&Op], outputs: &[ValueId]) -> Outlined {
+    let (mut inputs, mut defined) = (Vec::new(), HashSet::new());
+    ops.iter().for_each(|op| reads(op, &mut defined, &mut inputs));
+    outline_with(around, name, ops, inputs, outputs)
+}
+
+fn outline_with(
+    around: &Function,
+    name: &str,
+    ops: &[&Op],
+    inputs: Vec<ValueId>,
+    outputs: &[ValueId],
+) -> Outlined {
     let mut outliner = Outliner { around, map: HashMap::new(), values: Vec::new() };
-    let mut inputs = Vec::new();
-    outliner.outside(ops, &mut inputs);
     let arguments: Vec<ValueId> = inputs.iter().map(|input| outliner.define(*input)).collect();
     let mut body: Vec<Op> = ops.iter().map(|op| outliner.op(op)).collect();
     let returned = outputs.iter().map(|output| outliner.map[output]).collect();
@@ -57,6 +67,33 @@ pub(crate) fn outline(around: &Function, name: &str, ops: &[&Op], outputs: &[Val
     Outlined { function, inputs, outputs: outputs.to_vec() }
 }
 
+/// Makes a function of a region: its arguments are those of the region and then the values it takes from outside, but for
+/// those that `constants` make, which it makes itself.
+pub(crate) fn outline_region(around: &Function, region: &Region, constants: &[Op]) -> Outlined {
+    let (end, ops) = match region.ops.split_last() {
+        Some((end, ops)) => (end.operands.as_slice(), ops),
+        None => ([].as_slice(), [].as_slice()),
+    };
+    let mut defined: HashSet<ValueId> = HashSet::new();
+    let mut inputs = region.arguments.clone();
+    ops.iter().for_each(|op| reads(op, &mut defined, &mut inputs));
+    for value in end {
+        if !defined.contains(value) && !inputs.contains(value) {
+            inputs.push(*value);
+        }
+    }
+    let (mut own, mut all): (Vec<ValueId>, Vec<&Op>) = (Vec::new(), Vec::new());
+    for constant in constants {
+        if constant.results.iter().any(|result| inputs.contains(result)) {
+            own.extend(&constant.results);
+            all.push(constant);
+        }
+    }
+    inputs.retain(|input| !own.contains(input));
+    all.extend(ops);
+    outline_with(around, "main", &all, inputs, end)
+}
+
 struct Outliner<'a> {
     around: &'a Function,
     map: HashMap<ValueId, ValueId>,
@@ -64,14 +101,6 @@ struct Outliner<'a> {
 }
 
 impl Outliner<'_> {
-    /// The values that ops and the regions in them read but do not define, in the order of their first use.
-    fn outside(&self, ops: &[&Op], inputs: &mut Vec<ValueId>) {
-        let mut defined = std::collections::HashSet::new();
-        for op in ops {
-            reads(op, &mut defined, inputs);
-        }
-    }
-
     fn define(&mut self, old: ValueId) -> ValueId {
         let id = ValueId(self.values.len() as u32);
         let ty = self.around.ty(old).clone();
@@ -102,7 +131,8 @@ impl Outliner<'_> {
     }
 }
 
-fn reads(op: &Op, defined: &mut std::collections::HashSet<ValueId>, inputs: &mut Vec<ValueId>) {
+/// The values that an op and the regions in it read but do not define, in the order of their first use.
+fn reads(op: &Op, defined: &mut HashSet<ValueId>, inputs: &mut Vec<ValueId>) {
     for operand in &op.operands {
         if !defined.contains(operand) && !inputs.contains(operand) {
             inputs.push(*operand);

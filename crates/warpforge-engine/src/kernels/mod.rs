@@ -13,8 +13,9 @@ use crate::chains::Chain;
 use crate::convolutions::Convolution;
 use crate::fuse::Work;
 use crate::loops::Lowering;
+use crate::passes::Precision;
 use crate::pattern::sizes;
-use crate::plan::Buffer;
+use crate::plan::{Buffer, Control, StepReport};
 use crate::pool::Pool;
 use crate::products::Product;
 
@@ -42,9 +43,19 @@ pub(crate) trait Kernel: Send + Sync {
         true
     }
 
+    /// The input whose memory its only output may be: what is read of it is read before it is overwritten.
+    fn overwrites(&self) -> Option<usize> {
+        None
+    }
+
     /// Bytes it keeps between launches: packed weights, room for intermediate numbers.
     fn held_bytes(&self) -> usize {
         0
+    }
+
+    /// What it launched itself in its last launch, where it is a plan with plans inside.
+    fn launched(&self) -> Vec<StepReport> {
+        Vec::new()
     }
 
     /// Computes the outputs from the inputs; returns when they are there.
@@ -52,7 +63,7 @@ pub(crate) trait Kernel: Send + Sync {
     /// # Safety
     ///
     /// `inputs` and `outputs` lead to dense row-major tensors of the types the cluster's function states, aligned to their
-    /// elements; outputs overlap nothing else.
+    /// elements; outputs overlap nothing else, but for the input that the kernel overwrites.
     unsafe fn launch(
         &self,
         pool: &Pool,
@@ -64,13 +75,15 @@ pub(crate) trait Kernel: Send + Sync {
 /// What kernels are made for.
 pub(crate) struct Device {
     pub(crate) pool: Arc<Pool>,
+    /// How exactly products are computed in the plans of regions.
+    precision: Precision,
     #[cfg(feature = "onednn")]
     library: Arc<warpforge_onednn::Threadpool>,
 }
 
 impl Device {
     /// The processor, with these threads.
-    pub(crate) fn new(pool: Arc<Pool>) -> Result<Self, EngineError> {
+    pub(crate) fn new(pool: Arc<Pool>, precision: Precision) -> Result<Self, EngineError> {
         #[cfg(feature = "onednn")]
         let library = {
             let made = warpforge_onednn::Threadpool::new(Arc::clone(&pool) as _);
@@ -78,6 +91,7 @@ impl Device {
         };
         Ok(Self {
             pool,
+            precision,
             #[cfg(feature = "onednn")]
             library,
         })
@@ -110,7 +124,23 @@ impl Device {
                 self.chain(function, chain, Cost { flops, ..cost })
             }
             Work::Single(kernel) => (Arc::clone(kernel), None),
+            Work::Control => self.control(function, fixed, cost),
             Work::Same => (Arc::new(Interpreted::new(function, cost)), None),
+        }
+    }
+
+    fn control(
+        &self,
+        function: &Function,
+        fixed: &[Option<*const u8>],
+        cost: Cost,
+    ) -> (Arc<dyn Kernel>, Option<String>) {
+        match Control::new(function, &self.pool, self.precision, fixed, cost) {
+            Ok(control) => {
+                let reason = control.reason();
+                (Arc::new(control), reason)
+            }
+            Err(error) => (Arc::new(Interpreted::new(function, cost)), Some(error.to_string())),
         }
     }
 

@@ -136,6 +136,11 @@ pub(crate) enum Instruction {
         from: Register,
         to: Register,
     },
+    /// The softmax of each row of f32.
+    Softmax {
+        from: Register,
+        to: Register,
+    },
     /// To an output, narrowed to its type.
     Store {
         from: Operand,
@@ -156,6 +161,7 @@ impl Instruction {
             Self::Binary { a, b, .. } | Self::Compare { a, b, .. } => vec![*a, *b],
             Self::Select { predicate, a, b, .. } => vec![*predicate, *a, *b],
             Self::Clamp { low, operand, high, .. } => vec![*low, *operand, *high],
+            Self::Softmax { from, .. } => vec![Operand::Register(*from)],
             Self::Reduce { initial, from, .. } => vec![*initial, Operand::Register(*from)],
         }
     }
@@ -171,6 +177,7 @@ impl Instruction {
             | Self::Clamp { to, .. }
             | Self::Convert { to, .. }
             | Self::Round { to, .. }
+            | Self::Softmax { to, .. }
             | Self::Reduce { to, .. } => Some(*to),
             Self::Store { .. } => None,
         }

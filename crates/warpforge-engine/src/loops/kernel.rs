@@ -116,6 +116,7 @@ impl LoopKernel {
             .map(|instruction| match instruction {
                 Instruction::Load { .. } | Instruction::Store { .. } => 0,
                 Instruction::Reduce { .. } => self.elements as u64,
+                Instruction::Softmax { .. } => 5 * self.elements as u64,
                 other => match other.result().map(|to| self.registers[to.0].extent) {
                     Some(Extent::Element) => self.elements as u64,
                     _ => rows as u64,

@@ -17,6 +17,7 @@ use super::domain::{
 use super::instruction::{Extent, Instruction, Number, Operand, Register};
 use super::kernel::{Access, LoopKernel, OutputInfo, Place, RegisterInfo};
 use super::lane::{has_binary, has_unary, reduces};
+use super::softmax;
 use crate::pattern::combining;
 use crate::view::View;
 
@@ -429,6 +430,10 @@ impl Lowerer<'_> {
                 from => self.code.push(Instruction::Store { from, number, output: index }),
             }
         }
+        if self.domain.along != Along::Columns {
+            let kept = direct.keys().copied().collect();
+            self.code = softmax::recognize(self.code, &self.registers, &kept);
+        }
         let slots = self.assign_places(&direct);
         let row = (!self.domain.reduced.is_empty()).then(|| self.domain.row());
         let width = (self.domain.along == Along::Columns).then(|| self.domain.width());
@@ -481,6 +486,12 @@ impl Lowerer<'_> {
                     free.push(slot);
                 }
             }
+        }
+        // Registers of instructions that became one are never used; any place will do.
+        let unused = |info: &&mut RegisterInfo| info.place == Place::Slot(usize::MAX);
+        for info in self.registers.iter_mut().filter(unused) {
+            info.place = Place::Slot(0);
+            slots.resize(slots.len().max(1), 0);
         }
         slots
     }

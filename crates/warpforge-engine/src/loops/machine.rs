@@ -309,6 +309,10 @@ impl<'a> Tile<'a> {
                     _ => dispatch!(isa, convert(from, row, room, |x| from_f16(to_f16(x)))),
                 }
             }
+            Instruction::Softmax { from, to } => {
+                let from = self.values::<f32>(*from);
+                dispatch!(isa, softmax(from, row, self.room::<f32>(*to)));
+            }
             Instruction::Reduce { op, initial, from, to } => with_number!(self.number(*to), T => {
                 let initial = self.source::<T>(*initial, Extent::Row);
                 reduce::<T>(isa, *op, initial, self.values::<T>(*from), row, self.room::<T>(*to));

@@ -10,6 +10,7 @@ mod lane;
 mod lower;
 mod machine;
 pub(crate) mod narrow;
+mod softmax;
 pub(crate) mod vector;
 
 pub(crate) use instruction::Extent;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use warpforge_hlo::ir::{Binary, Direction, Unary};
 
 pub(crate) use super::lane::{Lane, Truth};
+use super::softmax;
 
 /// A set of vector instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,10 +228,10 @@ fn select<T: Lane>(
 }
 
 /// How many partial results a reduction keeps, so that vectors can be used and errors stay small.
-const PARTS: usize = 32;
+pub(super) const PARTS: usize = 32;
 
 #[inline(always)]
-fn fold<T: Copy, W: Copy>(
+pub(super) fn fold<T: Copy, W: Copy>(
     values: &[T],
     initial: W,
     neutral: W,
@@ -475,6 +476,11 @@ macro_rules! compiled_for {
                 load: impl Fn(T) -> W, combine: impl Fn(W, W) -> W,
             ) {
                 super::accumulate(sums, from, stride, load, combine);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn softmax(from: &[f32], row: usize, out: &mut [f32]) {
+                softmax::rows::<$fma>(from, row, out);
             }
 
             $(#[target_feature(enable = $features)])?

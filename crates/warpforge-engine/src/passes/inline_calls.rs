@@ -9,6 +9,8 @@ use crate::EngineError;
 
 /// How deep calls may lie within one another.
 const DEEPEST: usize = 200;
+/// How deep regions may lie within one another then: calls within regions can multiply what the text has.
+const DEEPEST_REGIONS: usize = 128;
 /// How many ops a program may grow to: calls within calls can double it at every level.
 const MOST_OPS: usize = 4_000_000;
 
@@ -23,8 +25,13 @@ impl Pass for InlineCalls {
 
     fn run(&self, mut program: Program, entry: &str) -> Result<Program, EngineError> {
         let function = super::entry(&program, entry)?;
-        let mut inliner =
-            Inliner { program: &program, rewriter: Rewriter::new(function), depth: 0, ops: 0 };
+        let mut inliner = Inliner {
+            program: &program,
+            rewriter: Rewriter::new(function),
+            depth: 0,
+            regions: 0,
+            ops: 0,
+        };
         inliner.ops(function, &function.body.ops)?;
         let flat = inliner.rewriter.finish();
         program.functions = vec![flat];
@@ -36,6 +43,7 @@ struct Inliner<'a> {
     program: &'a Program,
     rewriter: Rewriter,
     depth: usize,
+    regions: usize,
     ops: usize,
 }
 
@@ -84,6 +92,11 @@ impl Inliner<'_> {
         }
         let operands = self.rewriter.values(&op.operands);
         let mut regions = Vec::with_capacity(op.regions.len());
+        if !op.regions.is_empty() && self.regions == DEEPEST_REGIONS {
+            let limit = format!("regions lie more than {DEEPEST_REGIONS} deep after inlining");
+            return Err(EngineError::Limit(limit));
+        }
+        self.regions += 1;
         for region in &op.regions {
             let arguments = self.rewriter.region_arguments(function, region);
             let outer = self.rewriter.open();
@@ -92,6 +105,7 @@ impl Inliner<'_> {
             inner?;
             regions.push(Region { arguments, ops });
         }
+        self.regions -= 1;
         self.rewriter.push(function, op, operands, regions);
         Ok(())
     }

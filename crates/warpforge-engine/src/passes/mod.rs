@@ -2,10 +2,12 @@
 //! still StableHLO, so that every stage can be printed, verified and run by the reference interpreter.
 
 mod channels_last;
+mod expand_normalization;
 mod fold_constants;
 mod fold_views;
 mod inline_calls;
 mod merge_products;
+mod name_custom_calls;
 mod narrow_products;
 mod remove_dead_code;
 mod rewrite;
@@ -19,10 +21,12 @@ use std::collections::HashSet;
 use warpforge_hlo::ir::{Function, Program};
 
 pub use channels_last::ChannelsLast;
+pub use expand_normalization::ExpandNormalization;
 pub use fold_constants::FoldConstants;
 pub use fold_views::FoldViews;
 pub use inline_calls::InlineCalls;
 pub use merge_products::MergeProducts;
+pub use name_custom_calls::NameCustomCalls;
 pub use narrow_products::NarrowProducts;
 pub use remove_dead_code::RemoveDeadCode;
 pub use scale_weights::ScaleWeights;
@@ -57,6 +61,8 @@ pub enum Precision {
 pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>> {
     let mut passes: Vec<Box<dyn Pass>> = vec![
         Box::new(InlineCalls),
+        Box::new(NameCustomCalls),
+        Box::new(ExpandNormalization),
         Box::new(FoldConstants),
         Box::new(SimplifyAlgebra),
         Box::new(FoldViews),

@@ -208,6 +208,11 @@ impl Rewriter {
         std::mem::replace(&mut self.ops, outer)
     }
 
+    /// An argument for a region that is made here.
+    pub(crate) fn fresh_argument(&mut self, ty: Type) -> ValueId {
+        self.fresh(ty, "")
+    }
+
     /// Imports the arguments of a region of `old`.
     pub(crate) fn region_arguments(&mut self, old: &Function, region: &Region) -> Vec<ValueId> {
         region

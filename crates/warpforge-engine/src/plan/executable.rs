@@ -4,7 +4,7 @@
 //! is refused before memory is taken if it needs more than allowed.
 #![allow(unsafe_code)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,16 +14,17 @@ use warpforge_tensor::Tensor;
 
 use super::buffers::Buffer;
 use super::fused::normalized;
-use super::homes::{Home, Planned, bytes_of};
+use super::homes::{Home, Planned};
 use super::kept::Kept;
+use super::needs::{Needs, fixed_places, open_places};
 use super::report::MadeOf;
-use crate::fuse::{Cluster, Work, fuse};
+use crate::EngineError;
+use crate::fuse::{Cluster, Work};
 use crate::kernels::{Device, Kernel};
 use crate::passes::{Precision, entry};
 use crate::pattern::sizes;
 use crate::pool::Pool;
 use crate::reference::{Interpreter, Limits, Value};
-use crate::{EngineError, Place};
 
 /// How a program is made ready.
 #[derive(Debug, Clone, Default)]
@@ -83,8 +84,10 @@ pub struct Executable {
     whole: Option<String>,
     /// Arguments that never change, where the program runs as a whole.
     given: HashMap<usize, Tensor>,
-    /// When each step of the last run began, counted from the first, and how long it took.
+    /// When each step last began, counted from the first, and how long it took in all runs that are counted.
     pub(super) times: Vec<(Duration, Duration)>,
+    /// How many runs are counted.
+    pub(super) runs: u64,
 }
 
 /// A value that never changes.
@@ -114,21 +117,31 @@ impl Executable {
         pool: Arc<Pool>,
         options: &Options,
     ) -> Result<Self, EngineError> {
+        Self::compile_over(program, pool, options, &HashSet::new())
+    }
+
+    /// The same where the memory of some inputs, by their place, may be overwritten.
+    pub(super) fn compile_over(
+        program: &Program,
+        pool: Arc<Pool>,
+        options: &Options,
+        donated: &HashSet<usize>,
+    ) -> Result<Self, EngineError> {
         let name = entry_name(program, options)?;
         let program = normalized(program, options)?;
         let function = entry(&program, &name)?.clone();
-        let arguments = function.body.arguments.len();
         let mut executable = Self {
-            device: Device::new(pool)?,
+            device: Device::new(pool, options.precision)?,
             steps: Vec::new(),
             results: Vec::new(),
             arena: Buffer::new(0),
             live_bytes: 0,
             fixed: Vec::new(),
-            open: (0..arguments).filter(|at| !options.fixed.contains_key(at)).collect(),
+            open: open_places(&function, options),
             whole: None,
             given: HashMap::new(),
             times: Vec::new(),
+            runs: 0,
             program,
             function,
         };
@@ -137,17 +150,17 @@ impl Executable {
             executable.given.clone_from(&options.fixed);
             return Ok(executable);
         }
-        executable.plan(options)?;
+        executable.plan(options, donated)?;
         Ok(executable)
     }
 
-    fn plan(&mut self, options: &Options) -> Result<(), EngineError> {
+    fn plan(&mut self, options: &Options, donated: &HashSet<usize>) -> Result<(), EngineError> {
         let function = self.function.clone();
-        let mut known: HashMap<ValueId, usize> = HashMap::new();
-        for (place, argument) in function.body.arguments.iter().enumerate() {
-            let Some(tensor) = options.fixed.get(&place) else { continue };
+        let needs = Needs::new(&function, options, donated)?;
+        needs.check(&function, options)?;
+        for place in fixed_places(&function, options) {
+            let tensor = &options.fixed[&place];
             crate::reference::check_input(&function, place, &Value::Tensor(tensor.clone()))?;
-            known.insert(*argument, self.fixed.len());
             // What kernels read begins where any element may.
             let aligned = tensor.bytes().as_ptr().align_offset(8) == 0;
             self.fixed.push(if aligned {
@@ -156,43 +169,14 @@ impl Executable {
                 FixedValue::Computed(Buffer::from_bytes(tensor.bytes()))
             });
         }
-        let (mut once, mut varying, mut kept_bytes) = (Vec::new(), Vec::new(), 0_u64);
-        for cluster in fuse(&function)? {
-            if !cluster.outlined.inputs.iter().all(|input| known.contains_key(input)) {
-                varying.push(cluster);
-                continue;
-            }
-            for output in &cluster.outlined.outputs {
-                known.insert(*output, known.len());
-                kept_bytes += bytes_of(&function, *output)? as u64;
-            }
-            once.push(cluster);
-        }
-        let planned = Planned::new(&function, &varying, &known, &self.open)?;
-        let needed =
-            planned.layout.bytes as u64 + kept_bytes + packed_bytes(&function, &varying, &known);
-        if let Some(limit) = options.memory_bytes
-            && needed > limit
-        {
-            return Err(EngineError::Memory {
-                needed,
-                limit,
-                place: Box::new(Place {
-                    function: function.name.clone(),
-                    op: "the plan".into(),
-                    result: String::new(),
-                    offset: 0,
-                    location: None,
-                }),
-            });
-        }
-        let mut kept = Kept::new(&function, &known, &once, &varying);
+        let Needs { known, once, varying, planned, .. } = &needs;
+        let mut kept = Kept::new(&function, known, once, varying);
         self.fixed.resize_with(known.len(), FixedValue::nothing);
-        for cluster in &varying {
+        for cluster in varying {
             for input in &cluster.outlined.inputs {
                 kept.make(self, &function, *input)?;
             }
-            if let Some(step) = self.step(cluster, &planned)? {
+            if let Some(step) = self.step(cluster, planned)? {
                 kept.release(self, &cluster.outlined.inputs, |input| step.kernel.reads(input));
                 self.steps.push(step);
             }
@@ -282,15 +266,53 @@ impl Executable {
             };
             let pointer = tensor.bytes().as_ptr();
             if pointer.align_offset(8) == 0 {
-                given.push(pointer);
+                given.push(pointer.cast_mut());
             } else {
                 let copy = Buffer::from_bytes(tensor.bytes());
-                given.push(copy.pointer().cast_const());
+                given.push(copy.pointer());
                 copies.push(copy);
             }
         }
+        self.count_anew();
+        // SAFETY: inputs are aligned to eight bytes and were checked against their types; none of them was donated.
+        let results = unsafe { self.run_at(&given) }?;
+        let returned = self.function.body.ops.last().map(|end| end.operands.as_slice());
+        returned
+            .unwrap_or_default()
+            .iter()
+            .zip(results)
+            .map(|(value, pointer)| {
+                let ty = self.function.ty(*value).tensor();
+                let typed = ty.and_then(|ty| Some((ty.storage(), ty.shape()?)));
+                let Some((dtype, shape)) = typed else {
+                    return Err(EngineError::Unsupported("a result of unknown size".into()));
+                };
+                let bytes = shape.elements() * dtype.bytes();
+                // SAFETY: the value is there, whole.
+                let bytes = unsafe { std::slice::from_raw_parts(pointer, bytes) };
+                Ok(Value::Tensor(Tensor::new(dtype, shape, bytes)?))
+            })
+            .collect()
+    }
+
+    /// Counts runs and their times from here on.
+    pub(super) fn count_anew(&mut self) {
+        self.runs = 0;
+        self.times.fill((Duration::ZERO, Duration::ZERO));
+    }
+
+    /// Runs it once on these inputs; where its results are, until it runs again or an input is gone.
+    ///
+    /// # Safety
+    ///
+    /// There is a plan; the inputs that are not fixed, in their order, lead to dense tensors of their types, aligned to eight
+    /// bytes, and those that were donated overlap no other.
+    pub(super) unsafe fn run_at(
+        &mut self,
+        given: &[*mut u8],
+    ) -> Result<Vec<*const u8>, EngineError> {
         let at = |home: &Home| match home {
-            Home::Input(index) => given[*index].cast_mut(),
+            Home::Input(index) => given[*index],
             Home::Fixed(index) => self.fixed[*index].pointer().cast_mut(),
             // SAFETY: offsets lie within the arena.
             Home::Arena(offset) => unsafe { self.arena.pointer().add(*offset) },
@@ -302,27 +324,12 @@ impl Executable {
             let writes: Vec<*mut u8> = step.outputs.iter().map(at).collect();
             let start = Instant::now();
             // SAFETY: homes were given out so that values that live at once do not overlap, each as large as its type says,
-            // aligned to a cache line; inputs are aligned to eight bytes and were checked against their types.
+            // aligned to a cache line; inputs are as the caller promised.
             unsafe { step.kernel.launch(&self.device.pool, &reads, &writes) }?;
-            *time = (start - begun, start.elapsed());
+            *time = (start - begun, time.1 + start.elapsed());
         }
-        let returned = self.function.body.ops.last().map(|end| end.operands.as_slice());
-        returned
-            .unwrap_or_default()
-            .iter()
-            .zip(&self.results)
-            .map(|(value, home)| {
-                let ty = self.function.ty(*value).tensor();
-                let typed = ty.and_then(|ty| Some((ty.storage(), ty.shape()?)));
-                let Some((dtype, shape)) = typed else {
-                    return Err(EngineError::Unsupported("a result of unknown size".into()));
-                };
-                let bytes = shape.elements() * dtype.bytes();
-                // SAFETY: the value is there, whole.
-                let bytes = unsafe { std::slice::from_raw_parts(at(home).cast_const(), bytes) };
-                Ok(Value::Tensor(Tensor::new(dtype, shape, bytes)?))
-            })
-            .collect()
+        self.runs += 1;
+        Ok(self.results.iter().map(|home| at(home).cast_const()).collect())
     }
 
     fn run_whole(&self, inputs: &[Value]) -> Result<Vec<Value>, EngineError> {
@@ -348,16 +355,7 @@ pub(super) fn entry_name(program: &Program, options: &Options) -> Result<String,
 }
 
 /// Why no plan can be made of a function.
-/// What kernels will pack at most: weights that products and convolutions read.
-fn packed_bytes(function: &Function, clusters: &[Cluster], known: &HashMap<ValueId, usize>) -> u64 {
-    let packs =
-        |cluster: &&Cluster| matches!(cluster.work, Work::Product(_) | Work::Convolution(_));
-    let inputs = clusters.iter().filter(packs).flat_map(|cluster| &cluster.outlined.inputs);
-    let weights = inputs.filter(|input| known.contains_key(input));
-    weights.filter_map(|input| bytes_of(function, *input).ok()).map(|bytes| bytes as u64).sum()
-}
-
-fn unplanned(function: &Function) -> Option<String> {
+pub(super) fn unplanned(function: &Function) -> Option<String> {
     let known = |ty: &Type| ty.tensor().is_some_and(|tensor| sizes(tensor).is_some());
     let outer = function.body.ops.iter().flat_map(|op| op.operands.iter().chain(&op.results));
     let mut values = outer.chain(&function.body.arguments);

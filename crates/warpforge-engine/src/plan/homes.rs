@@ -1,12 +1,12 @@
 //! Where each value of a plan lies: with the caller, among what never changes, or in the arena.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use warpforge_hlo::ir::{Function, ValueId};
 
 use super::arena::{Layout, Life, arrange};
 use crate::EngineError;
-use crate::fuse::{Cluster, Work};
+use crate::fuse::{Cluster, Outlined, Work};
 use crate::kernels::tensor_bytes;
 use crate::pattern::sizes;
 
@@ -36,13 +36,61 @@ enum Owner {
     Slot(usize),
 }
 
+/// When values are read for the last time; several are one where they are the same elements in another shape.
+struct Uses {
+    /// The first of the values that share elements.
+    first: HashMap<ValueId, ValueId>,
+    /// The last step that reads them; one behind all where the caller does.
+    last: HashMap<ValueId, usize>,
+}
+
+impl Uses {
+    fn of(function: &Function, clusters: &[Cluster]) -> Self {
+        let mut uses = Self { first: HashMap::new(), last: HashMap::new() };
+        for (step, cluster) in clusters.iter().enumerate() {
+            for input in &cluster.outlined.inputs {
+                let first = uses.first(*input);
+                uses.last.insert(first, step);
+            }
+            let Outlined { inputs, outputs, .. } = &cluster.outlined;
+            if let (Work::Same, [input], [output]) =
+                (&cluster.work, inputs.as_slice(), outputs.as_slice())
+            {
+                uses.first.insert(*output, uses.first(*input));
+            }
+        }
+        for value in function.body.ops.last().map(|end| end.operands.as_slice()).unwrap_or_default()
+        {
+            let first = uses.first(*value);
+            uses.last.insert(first, clusters.len());
+        }
+        uses
+    }
+
+    fn first(&self, value: ValueId) -> ValueId {
+        self.first.get(&value).copied().unwrap_or(value)
+    }
+
+    /// The value whose place the only output of a step may take: its kernel says so, and nobody reads it afterwards.
+    fn overwritten(&self, cluster: &Cluster, step: usize) -> Option<ValueId> {
+        let Work::Single(kernel) = &cluster.work else { return None };
+        let Outlined { inputs, outputs, .. } = &cluster.outlined;
+        let value = *inputs.get(kernel.overwrites().filter(|_| outputs.len() == 1)?)?;
+        let first = self.first(value);
+        let shared = inputs.iter().filter(|input| self.first(**input) == first).count();
+        (shared == 1 && self.last.get(&first) == Some(&step)).then_some(value)
+    }
+}
+
 impl Planned {
     pub(super) fn new(
         function: &Function,
         clusters: &[Cluster],
         fixed: &HashMap<ValueId, usize>,
         open: &[usize],
+        donated: &HashSet<usize>,
     ) -> Result<Self, EngineError> {
+        let uses = Uses::of(function, clusters);
         let mut homes: HashMap<ValueId, Owner> =
             fixed.iter().map(|(value, index)| (*value, Owner::Fixed(*index))).collect();
         for (index, place) in open.iter().enumerate() {
@@ -68,6 +116,19 @@ impl Planned {
             }
             for output in &cluster.outlined.outputs {
                 let bytes = bytes_of(function, *output)?;
+                let over = uses.overwritten(cluster, step).and_then(|input| {
+                    let owner = homes.get(&input).copied()?;
+                    let may = match owner {
+                        Owner::Slot(slot) => lives[slot].bytes == bytes,
+                        Owner::Input(index) => donated.contains(&open[index]),
+                        Owner::Fixed(_) => false,
+                    };
+                    may.then_some(owner)
+                });
+                if let Some(owner) = over {
+                    homes.insert(*output, owner);
+                    continue;
+                }
                 homes.insert(*output, Owner::Slot(lives.len()));
                 lives.push(Life { bytes, first: step, last: step });
             }

@@ -2,13 +2,16 @@
 
 mod arena;
 mod buffers;
+mod control;
 mod executable;
 mod fused;
 mod homes;
 mod kept;
+mod needs;
 mod report;
 
 pub(crate) use buffers::Buffer;
+pub(crate) use control::Control;
 use executable::entry_name;
 pub use executable::{Executable, Memory, Options};
 pub use fused::{fused, normalized};

@@ -92,31 +92,46 @@ pub struct StepReport {
     pub saved_bytes: u64,
     /// Why it has no kernel of its own, where that is so.
     pub reason: Option<String>,
+    /// How often it was launched in the last run: several times, or never, inside of a loop or a choice.
+    pub launches: u64,
+    /// Whether it stands inside of a loop or a choice, which comes before it.
+    pub inside: bool,
     /// When it began in the last run, from the beginning of the first.
     pub start: Duration,
-    /// How long it took in the last run.
+    /// How long it took in the last run, without what stands inside of it.
     pub time: Duration,
+    /// How long with that.
+    pub span: Duration,
 }
 
 impl Executable {
-    /// What is launched, in order.
+    /// What is launched, in order; what stands inside of a loop or a choice after it.
     pub fn report(&self) -> Vec<StepReport> {
-        self.steps
-            .iter()
-            .zip(&self.times)
-            .map(|(step, (start, time))| StepReport {
+        let mut reports = Vec::with_capacity(self.steps.len());
+        for (step, (start, span)) in self.steps.iter().zip(&self.times) {
+            let launched = step.kernel.launched();
+            let cost = step.kernel.cost();
+            reports.push(StepReport {
                 backend: step.kernel.backend(),
                 ops: step.made_of.ops.clone(),
                 op_count: step.made_of.op_count,
                 place: step.made_of.place.clone(),
-                cost: step.kernel.cost(),
+                cost: Cost {
+                    flops: cost.flops.saturating_mul(self.runs),
+                    bytes: cost.bytes.saturating_mul(self.runs),
+                },
                 narrow: step.made_of.narrow,
-                saved_bytes: step.made_of.saved_bytes,
+                saved_bytes: step.made_of.saved_bytes.saturating_mul(self.runs),
                 reason: step.reason.clone(),
+                launches: self.runs,
+                inside: false,
                 start: *start,
-                time: *time,
-            })
-            .collect()
+                time: span.saturating_sub(launched.iter().map(|inner| inner.time).sum()),
+                span: *span,
+            });
+            reports.extend(launched);
+        }
+        reports
     }
 
     /// What the plan is, line by line: kernels, where they read and write, the arena.

@@ -24,6 +24,11 @@ const ANNOTATIONS: [&str; 9] = [
     "xla.sdy.Sharding",
 ];
 
+/// Whether a call changes no value.
+pub(crate) fn is_annotation(target: &str) -> bool {
+    ANNOTATIONS.contains(&target)
+}
+
 /// Executes a call whose results have these types; tuples and tokens only pass through annotations.
 pub(super) fn execute(
     call: &CustomCall,
@@ -32,7 +37,7 @@ pub(super) fn execute(
     results: &[&TensorType],
 ) -> Result<Vec<Value>, EngineError> {
     let target = call.target.as_str();
-    if ANNOTATIONS.contains(&target) {
+    if is_annotation(target) {
         return Ok(operands);
     }
     if target == "shape_assertion" {

@@ -42,6 +42,7 @@ mod transfer;
 mod value;
 mod window;
 
+pub(crate) use custom_call::is_annotation;
 pub use host::{Host, Stream};
 pub(crate) use interpreter::check_input;
 pub use interpreter::{Interpreter, Limits};

@@ -1,29 +1,43 @@
 //! Kernels of ops that stand alone: they read or write places that only the values say, or whole pieces of memory.
 #![allow(unsafe_code)]
 
+mod arithmetic;
+mod choosing;
 mod gather;
 mod index;
 mod moving;
+mod scatter;
+mod selecting;
+mod sort;
 mod transposing;
 mod window;
 
 use std::sync::Arc;
 
-use warpforge_hlo::ir::Function;
+use warpforge_hlo::ir::{Function, OpKind};
 
 use crate::kernels::{Cost, Kernel};
 
 /// The kernel of a function of one op, where there is one.
 pub(crate) fn recognize(function: &Function, cost: Cost) -> Option<Arc<dyn Kernel>> {
-    gather::recognize(function, cost)
-        .map(|kernel| Arc::new(kernel) as Arc<dyn Kernel>)
-        .or_else(|| moving::recognize(function, cost).map(|kernel| Arc::new(kernel) as _))
-        .or_else(|| window::recognize(function, cost).map(|kernel| Arc::new(kernel) as _))
+    match &function.body.ops.first()?.kind {
+        OpKind::Gather(_) => shared(gather::recognize(function, cost)),
+        OpKind::Scatter(_) => shared(scatter::recognize(function, cost)),
+        OpKind::Sort { .. } => shared(sort::recognize(function, cost)),
+        OpKind::ChloTopK { .. } => shared(choosing::recognize(function, cost)),
+        OpKind::ReduceWindow(_) => shared(window::recognize(function, cost)),
+        OpKind::SelectAndScatter(_) => shared(selecting::recognize(function, cost)),
+        _ => shared(moving::recognize(function, cost)),
+    }
+}
+
+fn shared<K: Kernel + 'static>(kernel: Option<K>) -> Option<Arc<dyn Kernel>> {
+    kernel.map(|kernel| Arc::new(kernel) as _)
 }
 
 /// The kernel of a function of ops that only place elements, where it is better than a loop.
 pub(crate) fn recognize_placing(function: &Function, cost: Cost) -> Option<Arc<dyn Kernel>> {
-    transposing::recognize(function, cost).map(|kernel| Arc::new(kernel) as _)
+    shared(transposing::recognize(function, cost))
 }
 
 /// Where threads read and where each writes a part of its own.

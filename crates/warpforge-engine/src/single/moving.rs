@@ -89,6 +89,8 @@ pub(crate) struct Moving {
     /// The operand whose only element is put everywhere first.
     fill: Option<usize>,
     pieces: Vec<Piece>,
+    /// The operand that the result is, but for some pieces.
+    base: Option<usize>,
     cost: Cost,
 }
 
@@ -109,7 +111,15 @@ pub(super) fn recognize(function: &Function, cost: Cost) -> Option<Moving> {
         OpKind::DynamicUpdateSlice => (None, reader.dynamic_update_slice(&result)?),
         _ => return None,
     };
+    // The operand must not be read again once pieces of it are overwritten.
+    let base = match (&op.kind, pieces.as_slice()) {
+        (OpKind::DynamicUpdateSlice, [base, piece]) if base.operand != piece.operand => {
+            Some(base.operand)
+        }
+        _ => None,
+    };
     Some(Moving {
+        base,
         element_bytes: function.ty(op.results[0]).tensor()?.storage().bytes(),
         result_elements: result.iter().product(),
         fill,
@@ -250,6 +260,10 @@ impl Kernel for Moving {
         self.cost
     }
 
+    fn overwrites(&self) -> Option<usize> {
+        self.base
+    }
+
     unsafe fn launch(
         &self,
         _: &Pool,
@@ -258,6 +272,7 @@ impl Kernel for Moving {
     ) -> Result<(), EngineError> {
         let bytes = self.element_bytes;
         let result = outputs[0];
+        let in_place = self.base.filter(|base| inputs[*base] == result.cast_const());
         if let Some(fill) = self.fill {
             let one = inputs[fill];
             for index in 0..self.result_elements {
@@ -265,7 +280,8 @@ impl Kernel for Moving {
                 unsafe { std::ptr::copy_nonoverlapping(one, result.add(index * bytes), bytes) };
             }
         }
-        for piece in self.pieces.iter().filter(|piece| !piece.empty) {
+        let moved = |piece: &&Piece| !piece.empty && Some(piece.operand) != in_place;
+        for piece in self.pieces.iter().filter(moved) {
             let start = |starts: &[Start]| -> isize {
                 let each = starts.iter().map(|start| {
                     // SAFETY: the operand is a scalar of this type.
@@ -276,7 +292,8 @@ impl Kernel for Moving {
             };
             let from = (piece.from + start(&piece.from_starts)) * bytes as isize;
             let to = (piece.to + start(&piece.to_starts)) * bytes as isize;
-            // SAFETY: starts are held within bounds, so that pieces lie inside on both sides; the result overlaps no input.
+            // SAFETY: starts are held within bounds, so that pieces lie inside on both sides; the result overlaps no input but
+            // the one that is left as it is.
             unsafe {
                 copy_runs(
                     &piece.runs,

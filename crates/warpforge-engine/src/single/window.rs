@@ -9,31 +9,31 @@ use warpforge_hlo::ir::{Binary, Function, OpKind, Window};
 use warpforge_tensor::DType;
 
 use super::Memory;
+use super::arithmetic::{Arithmetic, WithArithmetic, combines, with_arithmetic};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
-use crate::loops::narrow::{from_bf16, from_f16, to_bf16, to_f16};
-use crate::loops::vector::{Isa, Lane, Truth, dispatch};
+use crate::loops::vector::{Isa, dispatch};
 use crate::pattern::{combining, sizes};
 use crate::pool::Pool;
 
 /// One dimension of the tensor, the window and the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Dimension {
+pub(super) struct Dimension {
     /// Elements of the tensor and of the result.
-    from: usize,
-    to: usize,
-    window: usize,
-    stride: usize,
-    dilation: usize,
-    low: i64,
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) window: usize,
+    pub(super) stride: usize,
+    pub(super) dilation: usize,
+    pub(super) low: i64,
     /// How far apart elements of the tensor are, and of the result.
-    from_step: usize,
-    to_step: usize,
+    pub(super) from_step: usize,
+    pub(super) to_step: usize,
 }
 
 impl Dimension {
     /// The place in the tensor that a place of the window shows for a place of the result.
-    fn shown(&self, to: usize, window: usize) -> Option<usize> {
+    pub(super) fn shown(&self, to: usize, window: usize) -> Option<usize> {
         let at = (to * self.stride + window * self.dilation) as i64 - self.low;
         usize::try_from(at).ok().filter(|at| *at < self.from)
     }
@@ -94,23 +94,7 @@ pub(super) fn recognize(function: &Function, cost: Cost) -> Option<Sliding> {
     })
 }
 
-/// Whether elements of a type can be combined by an op.
-fn combines(op: Binary, dtype: DType) -> bool {
-    let ordered = matches!(op, Binary::Add | Binary::Multiply | Binary::Maximum | Binary::Minimum);
-    match dtype {
-        DType::F32 | DType::F64 | DType::BF16 | DType::F16 => ordered,
-        DType::I1 => matches!(op, Binary::And | Binary::Or | Binary::Xor),
-        DType::I8 | DType::I16 | DType::I32 | DType::I64 => ordered || bitwise(op),
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => ordered || bitwise(op),
-        _ => false,
-    }
-}
-
-fn bitwise(op: Binary) -> bool {
-    matches!(op, Binary::And | Binary::Or | Binary::Xor)
-}
-
-fn dimensions(window: &Window, from: &[usize], to: &[usize]) -> Option<Vec<Dimension>> {
+pub(super) fn dimensions(window: &Window, from: &[usize], to: &[usize]) -> Option<Vec<Dimension>> {
     let entry = |values: &[i64], at: usize| -> Option<usize> {
         usize::try_from(values.get(at).copied().unwrap_or(1)).ok()
     };
@@ -165,13 +149,6 @@ fn split(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Dimension) {
     (dimensions, whole(run))
 }
 
-/// How elements are read, combined and written.
-struct Arithmetic<L, S, F> {
-    load: L,
-    store: S,
-    combine: F,
-}
-
 impl Sliding {
     /// # Safety
     ///
@@ -181,17 +158,14 @@ impl Sliding {
         pool: &Pool,
         memory: Memory<T>,
         initial: T,
-        arithmetic: &Arithmetic<
-            impl Fn(T) -> W + Copy + Sync,
-            impl Fn(W) -> T + Copy + Sync,
-            impl Fn(W, W) -> W + Copy + Sync,
-        >,
+        arithmetic: impl Arithmetic<T, W>,
     ) {
         let positions: usize = self.outer.iter().map(|dimension| dimension.to).product();
         let work = self.cost.flops as usize / positions.max(1);
         let grain = (1 << 14) / work.max(1);
-        let (isa, Arithmetic { load, store, combine }) = (Isa::detected(), arithmetic);
-        let (initial, lane) = (load(initial), &self.lane);
+        let (isa, lane) = (Isa::detected(), &self.lane);
+        let initial = arithmetic.load(initial);
+        let (load, combine) = (|x| arithmetic.load(x), |a, b| arithmetic.combine(a, b));
         pool.run_ranges(positions, grain, 4, &|range| {
             // The whole is used, not the field alone, so that what says it may be shared counts.
             let memory = &memory;
@@ -214,7 +188,7 @@ impl Sliding {
                         let from = unsafe {
                             std::slice::from_raw_parts(memory.from.add(start + first), reach)
                         };
-                        dispatch!(isa, accumulate(sums, from, lane.stride, load, combine));
+                        dispatch!(isa, accumulate(sums, from, lane.stride, &load, &combine));
                     }
                     if !next(&mut window, &self.outer) {
                         break;
@@ -223,7 +197,7 @@ impl Sliding {
                 // SAFETY: the result has a lane for each position, and this thread alone writes it.
                 let out = unsafe { std::slice::from_raw_parts_mut(memory.to.add(to), lane.to) };
                 for (out, sum) in out.iter_mut().zip(&sums) {
-                    *out = store(*sum);
+                    *out = arithmetic.store(*sum);
                 }
             }
         });
@@ -237,76 +211,10 @@ impl Sliding {
         }
         Some(start)
     }
-
-    fn run_typed<T: Lane>(&self, pool: &Pool, memory: [*const u8; 2], to: *mut u8) {
-        let same = Arithmetic {
-            load: |x: T| x,
-            store: |x: T| x,
-            combine: match self.op {
-                Binary::Add => T::add,
-                Binary::Multiply => T::multiply,
-                Binary::Maximum => T::maximum,
-                Binary::Minimum => T::minimum,
-                Binary::And => T::and,
-                Binary::Or => T::or,
-                _ => T::xor,
-            },
-        };
-        self.run_with::<T, T>(pool, memory, to, &same);
-    }
-
-    fn run_with<T: Copy, W: Copy + Send + Sync>(
-        &self,
-        pool: &Pool,
-        [tensor, initial]: [*const u8; 2],
-        to: *mut u8,
-        arithmetic: &Arithmetic<
-            impl Fn(T) -> W + Copy + Sync,
-            impl Fn(W) -> T + Copy + Sync,
-            impl Fn(W, W) -> W + Copy + Sync,
-        >,
-    ) {
-        let memory = Memory { from: tensor.cast::<T>(), to: to.cast::<T>() };
-        // SAFETY: the caller's promise: the initial value is there, tensor and result are whole.
-        unsafe { self.slide(pool, memory, *initial.cast::<T>(), arithmetic) };
-    }
-
-    /// Floats as the type their sums are kept in, or their greatest is found in.
-    fn run_float<T: Copy>(
-        &self,
-        pool: &Pool,
-        memory: [*const u8; 2],
-        to: *mut u8,
-        load: impl Fn(T) -> f32 + Copy + Sync,
-        store: impl Fn(f32) -> T + Copy + Sync,
-    ) {
-        let wide_load = move |x: T| f64::from(load(x));
-        let wide_store = move |x: f64| store(x as f32);
-        match self.op {
-            Binary::Add => {
-                let combine = |a: f64, b: f64| a + b;
-                let arithmetic = Arithmetic { load: wide_load, store: wide_store, combine };
-                self.run_with::<T, f64>(pool, memory, to, &arithmetic);
-            }
-            Binary::Multiply => {
-                let combine = |a: f64, b: f64| a * b;
-                let arithmetic = Arithmetic { load: wide_load, store: wide_store, combine };
-                self.run_with::<T, f64>(pool, memory, to, &arithmetic);
-            }
-            Binary::Maximum => {
-                let arithmetic = Arithmetic { load, store, combine: <f32 as Lane>::maximum };
-                self.run_with::<T, f32>(pool, memory, to, &arithmetic);
-            }
-            _ => {
-                let arithmetic = Arithmetic { load, store, combine: <f32 as Lane>::minimum };
-                self.run_with::<T, f32>(pool, memory, to, &arithmetic);
-            }
-        }
-    }
 }
 
 /// The place of the result where a position begins, and its index in each dimension.
-fn place(mut position: usize, outer: &[Dimension], at: &mut [usize]) -> usize {
+pub(super) fn place(mut position: usize, outer: &[Dimension], at: &mut [usize]) -> usize {
     let mut to = 0;
     for (dimension, at) in outer.iter().zip(at).rev() {
         *at = position % dimension.to;
@@ -317,7 +225,7 @@ fn place(mut position: usize, outer: &[Dimension], at: &mut [usize]) -> usize {
 }
 
 /// Steps to the next place of the window; false after the last.
-fn next(window: &mut [usize], outer: &[Dimension]) -> bool {
+pub(super) fn next(window: &mut [usize], outer: &[Dimension]) -> bool {
     for (dimension, at) in outer.iter().zip(window).rev() {
         *at += 1;
         if *at < dimension.window {
@@ -326,6 +234,23 @@ fn next(window: &mut [usize], outer: &[Dimension]) -> bool {
         *at = 0;
     }
     false
+}
+
+/// One launch.
+struct Run<'a> {
+    kernel: &'a Sliding,
+    pool: &'a Pool,
+    tensor: *const u8,
+    initial: *const u8,
+    to: *mut u8,
+}
+
+impl WithArithmetic for Run<'_> {
+    fn run<T: Copy, W: Copy + PartialOrd + Send + Sync, A: Arithmetic<T, W>>(self, arithmetic: A) {
+        let memory = Memory { from: self.tensor.cast::<T>(), to: self.to.cast::<T>() };
+        // SAFETY: the promise of the launch: the initial value is there, tensor and result are whole.
+        unsafe { self.kernel.slide(self.pool, memory, *self.initial.cast::<T>(), arithmetic) };
+    }
 }
 
 impl Kernel for Sliding {
@@ -343,23 +268,9 @@ impl Kernel for Sliding {
         inputs: &[*const u8],
         outputs: &[*mut u8],
     ) -> Result<(), EngineError> {
-        let memory = self.operands.map(|operand| inputs[operand]);
-        let to = outputs[0];
-        match self.dtype {
-            DType::F32 => self.run_float::<f32>(pool, memory, to, |x| x, |x| x),
-            DType::BF16 => self.run_float::<u16>(pool, memory, to, from_bf16, to_bf16),
-            DType::F16 => self.run_float::<u16>(pool, memory, to, from_f16, to_f16),
-            DType::F64 => self.run_typed::<f64>(pool, memory, to),
-            DType::I8 => self.run_typed::<i8>(pool, memory, to),
-            DType::I16 => self.run_typed::<i16>(pool, memory, to),
-            DType::I32 => self.run_typed::<i32>(pool, memory, to),
-            DType::I64 => self.run_typed::<i64>(pool, memory, to),
-            DType::U8 => self.run_typed::<u8>(pool, memory, to),
-            DType::U16 => self.run_typed::<u16>(pool, memory, to),
-            DType::U32 => self.run_typed::<u32>(pool, memory, to),
-            DType::U64 => self.run_typed::<u64>(pool, memory, to),
-            _ => self.run_typed::<Truth>(pool, memory, to),
-        }
+        let [tensor, initial] = self.operands.map(|operand| inputs[operand]);
+        let run = Run { kernel: self, pool, tensor, initial, to: outputs[0] };
+        with_arithmetic(self.dtype, self.op, run);
         Ok(())
     }
 }

@@ -96,8 +96,15 @@ pub(crate) trait Library {
 }
 
 /// The library this program is built with.
+#[cfg(feature = "onednn")]
 fn library(threads: usize, pinned: bool) -> anyhow::Result<Box<dyn Library>> {
     Ok(Box::new(super::onednn_calls::Onednn::new(threads, pinned)?))
+}
+
+/// The library this program is built without.
+#[cfg(not(feature = "onednn"))]
+fn library(_threads: usize, _pinned: bool) -> anyhow::Result<Box<dyn Library>> {
+    anyhow::bail!("this was built without the vendor library (feature `onednn`)")
 }
 
 /// Lists the products, or serves them.

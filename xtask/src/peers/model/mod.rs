@@ -7,6 +7,7 @@
 pub(crate) mod bare;
 mod check;
 mod exports;
+#[cfg(feature = "onednn")]
 mod onednn_calls;
 mod products;
 mod readiness;

@@ -38,7 +38,7 @@ pub(super) fn limit(step: &StepReport, ceilings: &Ceilings) -> (f64, Bound) {
 pub(super) struct Kind<'a> {
     pub(super) backend: &'static str,
     pub(super) ops: String,
-    pub(super) count: usize,
+    pub(super) count: u64,
     pub(super) seconds: f64,
     pub(super) flops: u64,
     pub(super) bytes: u64,
@@ -80,7 +80,7 @@ pub(super) fn kinds(steps: &[StepReport]) -> Vec<Kind<'_>> {
             kinds.len() - 1
         });
         let kind = &mut kinds[place];
-        kind.count += 1;
+        kind.count += step.launches;
         kind.seconds += step.time.as_secs_f64();
         kind.flops += step.cost.flops;
         kind.bytes += step.cost.bytes;

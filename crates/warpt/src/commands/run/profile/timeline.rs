@@ -6,20 +6,21 @@ use warpt_suites::ceilings::Ceilings;
 
 use super::kinds::{limit, ops};
 
-/// The trace: one complete event for each kernel, in microseconds from the first.
+/// The trace: one complete event for each kernel, in microseconds from the first. A loop is one event, with what is inside.
 pub(super) fn chrome_trace(steps: &[StepReport], ceilings: &Ceilings, plan: &str) -> Value {
     let events: Vec<Value> = steps
         .iter()
         .enumerate()
+        .filter(|(_, step)| !step.inside)
         .map(|(number, step)| {
             let (least, bound) = limit(step, ceilings);
-            let taken = step.time.as_secs_f64();
+            let taken = step.span.as_secs_f64();
             json!({
                 "name": ops(step),
                 "cat": step.backend,
                 "ph": "X",
                 "ts": step.start.as_nanos() as f64 * 1e-3,
-                "dur": step.time.as_nanos() as f64 * 1e-3,
+                "dur": step.span.as_nanos() as f64 * 1e-3,
                 "pid": 1,
                 "tid": 1,
                 "args": {

@@ -1,104 +1,10 @@
-//! The production tier against the reference: what is fused, placed and planned computes what the program says.
-#![allow(clippy::unwrap_used)]
+//! What is fused, placed and planned computes what the program says.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use warpforge_engine::interface::random_value;
-use warpforge_engine::pool::{Placement, Pool};
-use warpforge_engine::reference::{Interpreter, Value};
-use warpforge_engine::{Executable, Options, StepReport};
-use warpforge_hlo::{Program, parse_verified};
+use warpforge_engine::reference::Value;
+use warpforge_engine::{Executable, Options};
 use warpforge_tensor::{DType, Tensor};
 
-fn program(text: &str) -> Program {
-    parse_verified(text).unwrap()
-}
-
-fn inputs(program: &Program) -> Vec<Value> {
-    let main = program.main().unwrap();
-    let value = |(index, argument): (usize, &warpforge_hlo::ir::Argument)| {
-        random_value(main.ty(argument.value), 7, index as u64).unwrap()
-    };
-    main.arguments.iter().enumerate().map(value).collect()
-}
-
-fn pool(threads: usize) -> Arc<Pool> {
-    Arc::new(Pool::new(threads, &Placement::Anywhere).unwrap())
-}
-
-/// Runs a program in both tiers, with inputs given and with all of them fixed, and compares; what was launched.
-fn check(text: &str) -> Vec<StepReport> {
-    let program = program(text);
-    let inputs = inputs(&program);
-    let wanted = Interpreter::new(&program).run(inputs.clone()).unwrap();
-    let mut report = Vec::new();
-    for threads in [1, 3] {
-        let mut executable =
-            Executable::compile(&program, pool(threads), &Options::default()).unwrap();
-        for _ in 0..2 {
-            compare(&executable.run(&inputs).unwrap(), &wanted);
-        }
-        report = executable.report();
-    }
-    check_fixed(&program, &inputs, &wanted);
-    check_fused(&program, &inputs, &wanted);
-    report
-}
-
-/// A program as it is fused reads back, verifies and computes the same in the reference tier.
-fn check_fused(program: &Program, inputs: &[Value], wanted: &[Value]) {
-    let text = warpforge_engine::fused(program, &Options::default()).unwrap().to_string();
-    let fused = parse_verified(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    compare(&Interpreter::new(&fused).run(inputs.to_vec()).unwrap(), wanted);
-}
-
-/// As [`check`], but what was launched when all inputs but the first never change.
-fn check_with_weights(text: &str) -> Vec<StepReport> {
-    check(text);
-    let program = program(text);
-    let inputs = inputs(&program);
-    let wanted = Interpreter::new(&program).run(inputs.clone()).unwrap();
-    check_fixed(&program, &inputs, &wanted)
-}
-
-fn check_fixed(program: &Program, inputs: &[Value], wanted: &[Value]) -> Vec<StepReport> {
-    let fixed: HashMap<usize, Tensor> = inputs
-        .iter()
-        .enumerate()
-        .skip(1)
-        .filter_map(|(place, value)| match value {
-            Value::Tensor(tensor) => Some((place, tensor.clone())),
-            _ => None,
-        })
-        .collect();
-    let options = Options { fixed, ..Options::default() };
-    let mut executable = Executable::compile(program, pool(2), &options).unwrap();
-    compare(&executable.run(&inputs[..1]).unwrap(), wanted);
-    executable.report()
-}
-
-fn compare(found: &[Value], wanted: &[Value]) {
-    assert_eq!(found.len(), wanted.len());
-    for (found, wanted) in found.iter().zip(wanted) {
-        let (Value::Tensor(found), Value::Tensor(wanted)) = (found, wanted) else { panic!() };
-        assert_eq!((found.dtype(), found.shape()), (wanted.dtype(), wanted.shape()));
-        if !found.dtype().is_float() {
-            assert_eq!(found, wanted);
-            continue;
-        }
-        let (found, wanted) = (found.floats().unwrap(), wanted.floats().unwrap());
-        let largest = wanted.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-        for (found, wanted) in found.iter().zip(&wanted) {
-            let near = (found - wanted).abs() <= 2e-6 * largest.max(1e-30);
-            assert!(near || found == wanted, "{found} for {wanted}");
-        }
-    }
-}
-
-fn backends(report: &[StepReport]) -> Vec<&str> {
-    report.iter().map(|step| step.backend).collect()
-}
+use super::agree::{backends, check, check_with_weights, inputs, pool, program};
 
 #[test]
 fn softmax_is_one_loop() {
@@ -116,6 +22,24 @@ fn softmax_is_one_loop() {
            %sb = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<6xf32>) -> tensor<6x50xf32>
            %r = stablehlo.divide %e, %sb : tensor<6x50xf32>
            return %r : tensor<6x50xf32>
+         }",
+    );
+    assert_eq!(backends(&report), ["loop"]);
+}
+
+#[test]
+fn layer_norm_written_as_batch_norm_is_one_loop() {
+    // As PyTorch/XLA exports it: a batch of rows, each a feature.
+    let report = check(
+        "func.func @main(%x: tensor<6x50xf32>, %g: tensor<50xf32>) -> tensor<6x50xf32> {
+           %one = stablehlo.constant dense<1.0> : tensor<6xf32>
+           %zero = stablehlo.constant dense<0.0> : tensor<6xf32>
+           %r = stablehlo.reshape %x : (tensor<6x50xf32>) -> tensor<1x6x50xf32>
+           %n:3 = \"stablehlo.batch_norm_training\"(%r, %one, %zero) <{epsilon = 1.000000e-12 : f32, feature_index = 1 : i64}> : (tensor<1x6x50xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<1x6x50xf32>, tensor<6xf32>, tensor<6xf32>)
+           %b = stablehlo.reshape %n#0 : (tensor<1x6x50xf32>) -> tensor<6x50xf32>
+           %gb = stablehlo.broadcast_in_dim %g, dims = [1] : (tensor<50xf32>) -> tensor<6x50xf32>
+           %s = stablehlo.multiply %b, %gb : tensor<6x50xf32>
+           return %s : tensor<6x50xf32>
          }",
     );
     assert_eq!(backends(&report), ["loop"]);

@@ -1,13 +1,6 @@
 //! Convolutions and their gradients, as JAX writes them, in the production tier against the reference interpreter.
-#![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
-
-use warpforge_engine::interface::random_value;
-use warpforge_engine::pool::{Placement, Pool};
-use warpforge_engine::reference::{Interpreter, Value};
-use warpforge_engine::{Executable, Options};
-use warpforge_hlo::parse_verified;
+use super::agree::within;
 
 /// A convolution in two dimensions of space, the same in both but for the sizes.
 struct Shape {
@@ -124,28 +117,6 @@ fn program(
     )
 }
 
-/// Runs both tiers; the backends that took the kernels.
-fn agree(text: &str) -> Vec<&'static str> {
-    let program = parse_verified(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let main = program.main().unwrap();
-    let inputs: Vec<Value> = (0..2)
-        .map(|at| random_value(main.ty(main.body.arguments[at]), 5, at as u64).unwrap())
-        .collect();
-    let expected = Interpreter::new(&program).run(inputs.clone()).unwrap();
-    let pool = Arc::new(Pool::new(2, &Placement::Anywhere).unwrap());
-    let mut executable = Executable::compile(&program, pool, &Options::default()).unwrap();
-    let found = executable.run(&inputs).unwrap();
-    let (Value::Tensor(expected), Value::Tensor(found)) = (&expected[0], &found[0]) else {
-        panic!("no tensors")
-    };
-    let (expected, found) = (expected.floats().unwrap(), found.floats().unwrap());
-    let largest = expected.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-    for (at, (ours, theirs)) in found.iter().zip(&expected).enumerate() {
-        assert!((ours - theirs).abs() <= 1e-5 * largest, "{at}: {ours}, not {theirs}\n{text}");
-    }
-    executable.report().iter().map(|step| step.backend).collect()
-}
-
 #[test]
 fn gradients_are_computed_as_what_they_are() {
     for stride in 1..=3 {
@@ -162,7 +133,7 @@ fn gradients_are_computed_as_what_they_are() {
                         continue;
                     }
                     for text in [shape.forward(), shape.input_gradient(), shape.kernel_gradient()] {
-                        agree(&text);
+                        within(&text, 2, 1e-5);
                     }
                 }
             }
@@ -183,7 +154,7 @@ fn the_library_computes_gradients() {
         padding: (1, 1),
     };
     for text in [shape.forward(), shape.input_gradient(), shape.kernel_gradient()] {
-        let backends = agree(&text);
+        let (backends, _) = within(&text, 2, 1e-5);
         assert!(backends.contains(&"library"), "{backends:?}\n{text}");
         assert!(!backends.contains(&"reference"), "{backends:?}\n{text}");
     }

@@ -1,13 +1,6 @@
 //! Attention, as exporters write it: two products with a softmax between them, in blocks of rows.
-#![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
-
-use warpforge_engine::interface::random_value;
-use warpforge_engine::pool::{Placement, Pool};
-use warpforge_engine::reference::{Interpreter, Value};
-use warpforge_engine::{Executable, Options};
-use warpforge_hlo::parse_verified;
+use super::agree::within;
 
 /// Queries, keys and values of `heads` lie side by side in one matrix, as a merged product makes them.
 fn attention(heads: usize, length: usize, width: usize, dtype: &str, mask: bool) -> String {
@@ -58,28 +51,6 @@ fn attention(heads: usize, length: usize, width: usize, dtype: &str, mask: bool)
     )
 }
 
-/// Runs both tiers; which backends took the kernels.
-fn agree(text: &str, threads: usize, tolerance: f64) -> (Vec<&'static str>, Vec<f64>) {
-    let program = parse_verified(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let main = program.main().unwrap();
-    let inputs: Vec<Value> = (0..2)
-        .map(|at| random_value(main.ty(main.body.arguments[at]), 3, at as u64).unwrap())
-        .collect();
-    let expected = Interpreter::new(&program).run(inputs.clone()).unwrap();
-    let pool = Arc::new(Pool::new(threads, &Placement::Anywhere).unwrap());
-    let mut executable = Executable::compile(&program, pool, &Options::default()).unwrap();
-    let found = executable.run(&inputs).unwrap();
-    let (Value::Tensor(expected), Value::Tensor(found)) = (&expected[0], &found[0]) else {
-        panic!("no tensors")
-    };
-    let (expected, found) = (expected.floats().unwrap(), found.floats().unwrap());
-    let largest = expected.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-    for (at, (ours, theirs)) in found.iter().zip(&expected).enumerate() {
-        assert!((ours - theirs).abs() <= tolerance * largest, "{at}: {ours}, not {theirs}");
-    }
-    (executable.report().iter().map(|step| step.backend).collect(), found)
-}
-
 /// One kernel, and one that lays out what is returned.
 fn is_chain(backends: &[&str]) -> bool {
     !cfg!(feature = "onednn") || backends.len() == 2 && backends[0] == "chain"
@@ -88,20 +59,20 @@ fn is_chain(backends: &[&str]) -> bool {
 #[test]
 fn attention_is_one_kernel_and_right() {
     for mask in [false, true] {
-        let (backends, one) = agree(&attention(4, 256, 32, "f32", mask), 1, 1e-5);
-        let (_, several) = agree(&attention(4, 256, 32, "f32", mask), 3, 1e-5);
+        let (backends, one) = within(&attention(4, 256, 32, "f32", mask), 1, 1e-5);
+        let (_, several) = within(&attention(4, 256, 32, "f32", mask), 3, 1e-5);
         assert_eq!(one, several, "blocks do not depend on the threads");
         assert!(is_chain(&backends), "{backends:?}");
-        let (backends, _) = agree(&attention(4, 256, 32, "bf16", mask), 2, 2e-2);
+        let (backends, _) = within(&attention(4, 256, 32, "bf16", mask), 2, 2e-2);
         assert!(is_chain(&backends), "{backends:?}");
     }
 }
 
 #[test]
 fn what_fits_the_cache_or_no_block_stays_apart() {
-    let (backends, _) = agree(&attention(2, 64, 16, "f32", true), 2, 1e-5);
+    let (backends, _) = within(&attention(2, 64, 16, "f32", true), 2, 1e-5);
     assert!(!backends.contains(&"chain"), "{backends:?}");
     // 521 is prime.
-    let (backends, _) = agree(&attention(1, 521, 16, "f32", true), 2, 1e-5);
+    let (backends, _) = within(&attention(1, 521, 16, "f32", true), 2, 1e-5);
     assert!(!backends.contains(&"chain"), "{backends:?}");
 }

@@ -1,0 +1,110 @@
+//! What a plan consists of before anything is allocated: the clusters computed once and in every run, where values will lie,
+//! and how much memory all of it takes.
+
+use std::collections::{HashMap, HashSet};
+
+use warpforge_hlo::ir::{Function, Program, ValueId};
+
+use super::control;
+use super::executable::unplanned;
+use super::fused::normalized;
+use super::homes::{Planned, bytes_of};
+use super::{Options, entry_name};
+use crate::fuse::{Cluster, Work, fuse};
+use crate::passes::entry;
+use crate::{EngineError, Place};
+
+/// The plan, not yet made.
+pub(super) struct Needs {
+    /// The numbers of the values that never change.
+    pub(super) known: HashMap<ValueId, usize>,
+    /// What is computed once, and in every run.
+    pub(super) once: Vec<Cluster>,
+    pub(super) varying: Vec<Cluster>,
+    pub(super) planned: Planned,
+    /// Bytes of the arena, of what is kept, packed, and of the plans of regions.
+    pub(super) bytes: u64,
+}
+
+/// The arguments that never change, by their place, in order.
+pub(super) fn fixed_places(function: &Function, options: &Options) -> Vec<usize> {
+    let arguments = function.body.arguments.len();
+    (0..arguments).filter(|place| options.fixed.contains_key(place)).collect()
+}
+
+/// The arguments that a run is given.
+pub(super) fn open_places(function: &Function, options: &Options) -> Vec<usize> {
+    let arguments = function.body.arguments.len();
+    (0..arguments).filter(|place| !options.fixed.contains_key(place)).collect()
+}
+
+impl Needs {
+    /// Of a normalized function. The memory of `donated` arguments may be overwritten.
+    pub(super) fn new(
+        function: &Function,
+        options: &Options,
+        donated: &HashSet<usize>,
+    ) -> Result<Self, EngineError> {
+        let places = fixed_places(function, options);
+        let numbered = places.iter().enumerate();
+        let mut known: HashMap<ValueId, usize> =
+            numbered.map(|(number, place)| (function.body.arguments[*place], number)).collect();
+        let (mut once, mut varying, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
+        for cluster in fuse(function)? {
+            if matches!(cluster.work, Work::Control) {
+                bytes += control::needed(&cluster.outlined.function, options.precision)?;
+            }
+            if !cluster.outlined.inputs.iter().all(|input| known.contains_key(input)) {
+                varying.push(cluster);
+                continue;
+            }
+            for output in &cluster.outlined.outputs {
+                known.insert(*output, known.len());
+                bytes += bytes_of(function, *output)? as u64;
+            }
+            once.push(cluster);
+        }
+        let open = open_places(function, options);
+        let planned = Planned::new(function, &varying, &known, &open, donated)?;
+        bytes += planned.layout.bytes as u64 + packed_bytes(function, &varying, &known);
+        Ok(Self { known, once, varying, planned, bytes })
+    }
+
+    /// Refuses a plan that needs more than allowed.
+    pub(super) fn check(&self, function: &Function, options: &Options) -> Result<(), EngineError> {
+        match options.memory_bytes {
+            Some(limit) if self.bytes > limit => Err(EngineError::Memory {
+                needed: self.bytes,
+                limit,
+                place: Box::new(Place {
+                    function: function.name.clone(),
+                    op: "the plan".into(),
+                    result: String::new(),
+                    offset: 0,
+                    location: None,
+                }),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The memory that the plan of a program takes; nothing where none can be made.
+pub(super) fn needed_bytes(program: &Program, options: &Options) -> Result<u64, EngineError> {
+    let name = entry_name(program, options)?;
+    let program = normalized(program, options)?;
+    let function = entry(&program, &name)?;
+    if unplanned(function).is_some() {
+        return Ok(0);
+    }
+    Ok(Needs::new(function, options, &HashSet::new())?.bytes)
+}
+
+/// What kernels will pack at most: weights that products and convolutions read.
+fn packed_bytes(function: &Function, clusters: &[Cluster], known: &HashMap<ValueId, usize>) -> u64 {
+    let packs =
+        |cluster: &&Cluster| matches!(cluster.work, Work::Product(_) | Work::Convolution(_));
+    let inputs = clusters.iter().filter(packs).flat_map(|cluster| &cluster.outlined.inputs);
+    let weights = inputs.filter(|input| known.contains_key(input));
+    weights.filter_map(|input| bytes_of(function, *input).ok()).map(|bytes| bytes as u64).sum()
+}

@@ -1,0 +1,124 @@
+//! Both tiers on one program: they agree, and which kernels were launched.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use warpforge_engine::interface::random_value;
+use warpforge_engine::pool::{Placement, Pool};
+use warpforge_engine::reference::{Interpreter, Value};
+use warpforge_engine::{Executable, Options, StepReport};
+use warpforge_hlo::{Program, parse_verified};
+use warpforge_tensor::Tensor;
+
+pub(super) fn program(text: &str) -> Program {
+    parse_verified(text).unwrap()
+}
+
+pub(super) fn inputs(program: &Program) -> Vec<Value> {
+    let main = program.main().unwrap();
+    let value = |(index, argument): (usize, &warpforge_hlo::ir::Argument)| {
+        random_value(main.ty(argument.value), 7, index as u64).unwrap()
+    };
+    main.arguments.iter().enumerate().map(value).collect()
+}
+
+pub(super) fn pool(threads: usize) -> Arc<Pool> {
+    Arc::new(Pool::new(threads, &Placement::Anywhere).unwrap())
+}
+
+/// Runs a program in both tiers, with inputs given and with all of them fixed, and compares; what was launched.
+pub(super) fn check(text: &str) -> Vec<StepReport> {
+    let program = program(text);
+    let inputs = inputs(&program);
+    let wanted = Interpreter::new(&program).run(inputs.clone()).unwrap();
+    let mut report = Vec::new();
+    for threads in [1, 3] {
+        let mut executable =
+            Executable::compile(&program, pool(threads), &Options::default()).unwrap();
+        for _ in 0..2 {
+            compare(&executable.run(&inputs).unwrap(), &wanted);
+        }
+        report = executable.report();
+    }
+    check_fixed(&program, &inputs, &wanted);
+    check_fused(&program, &inputs, &wanted);
+    report
+}
+
+/// A program as it is fused reads back, verifies and computes the same in the reference tier.
+fn check_fused(program: &Program, inputs: &[Value], wanted: &[Value]) {
+    let text = warpforge_engine::fused(program, &Options::default()).unwrap().to_string();
+    let fused = parse_verified(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    compare(&Interpreter::new(&fused).run(inputs.to_vec()).unwrap(), wanted);
+}
+
+/// As [`check`], but what was launched when all inputs but the first never change.
+pub(super) fn check_with_weights(text: &str) -> Vec<StepReport> {
+    check(text);
+    let program = program(text);
+    let inputs = inputs(&program);
+    let wanted = Interpreter::new(&program).run(inputs.clone()).unwrap();
+    check_fixed(&program, &inputs, &wanted)
+}
+
+pub(super) fn check_fixed(
+    program: &Program,
+    inputs: &[Value],
+    wanted: &[Value],
+) -> Vec<StepReport> {
+    let fixed: HashMap<usize, Tensor> = inputs
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter_map(|(place, value)| match value {
+            Value::Tensor(tensor) => Some((place, tensor.clone())),
+            _ => None,
+        })
+        .collect();
+    let options = Options { fixed, ..Options::default() };
+    let mut executable = Executable::compile(program, pool(2), &options).unwrap();
+    compare(&executable.run(&inputs[..1]).unwrap(), wanted);
+    executable.report()
+}
+
+pub(super) fn compare(found: &[Value], wanted: &[Value]) {
+    assert_eq!(found.len(), wanted.len());
+    for (found, wanted) in found.iter().zip(wanted) {
+        let (Value::Tensor(found), Value::Tensor(wanted)) = (found, wanted) else { panic!() };
+        assert_eq!((found.dtype(), found.shape()), (wanted.dtype(), wanted.shape()));
+        if !found.dtype().is_float() {
+            assert_eq!(found, wanted);
+            continue;
+        }
+        let (found, wanted) = (found.floats().unwrap(), wanted.floats().unwrap());
+        let largest = wanted.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+        for (found, wanted) in found.iter().zip(&wanted) {
+            let near = (found - wanted).abs() <= 2e-6 * largest.max(1e-30);
+            assert!(near || found == wanted, "{found} for {wanted}");
+        }
+    }
+}
+
+pub(super) fn backends(report: &[StepReport]) -> Vec<&str> {
+    report.iter().map(|step| step.backend).collect()
+}
+
+/// Runs a program whose first result is of floats in both tiers, which may differ by so much of the largest element; what was
+/// launched, and the result.
+pub(super) fn within(text: &str, threads: usize, tolerance: f64) -> (Vec<&'static str>, Vec<f64>) {
+    let program = parse_verified(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let inputs = inputs(&program);
+    let wanted = Interpreter::new(&program).run(inputs.clone()).unwrap();
+    let mut executable = Executable::compile(&program, pool(threads), &Options::default()).unwrap();
+    let found = executable.run(&inputs).unwrap();
+    let (Value::Tensor(wanted), Value::Tensor(found)) = (&wanted[0], &found[0]) else {
+        panic!("no tensors")
+    };
+    let (wanted, found) = (wanted.floats().unwrap(), found.floats().unwrap());
+    let largest = wanted.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    for (at, (ours, theirs)) in found.iter().zip(&wanted).enumerate() {
+        let near = (ours - theirs).abs() <= tolerance * largest;
+        assert!(near, "{at}: {ours}, not {theirs}\n{text}");
+    }
+    (executable.report().iter().map(|step| step.backend).collect(), found)
+}

@@ -1,0 +1,9 @@
+//! The production tier against the reference.
+#![allow(clippy::unwrap_used)]
+
+mod agree;
+mod alone;
+mod chains;
+mod control;
+mod convolutions;
+mod plans;
