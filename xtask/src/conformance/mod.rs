@@ -28,7 +28,7 @@ use anyhow::ensure;
 
 use crate::Verdict;
 use crate::measurement::write_json;
-use crate::tier::Tier;
+use crate::tier::{Tier, kernels_used};
 
 use self::case::Case;
 use self::corpus::Corpus;
@@ -131,6 +131,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     }
     let report = report::Report::new(&groups, SKIPPED_AT_MOST);
     println!("{}", report.text(arguments.verbose));
+    if arguments.tier == Tier::Production && arguments.all {
+        println!("{}", kernels_used());
+    }
     if let Some(path) = &arguments.json {
         write_json(path, &report.rows())?;
     }

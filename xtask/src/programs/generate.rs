@@ -4,6 +4,7 @@
 //! the last bit would be a difference in everything after.
 
 mod chains;
+mod regions;
 
 use std::fmt::Write as _;
 
@@ -252,7 +253,7 @@ impl Writer {
 
     /// One op or one chain; nothing where none fits.
     fn op(&mut self) -> Option<()> {
-        match self.random.u8(0..24) {
+        match self.random.u8(0..28) {
             0..3 => self.smooth(),
             3..6 => self.arithmetic(),
             6 => self.integers(),
@@ -268,6 +269,10 @@ impl Writer {
             19..21 => self.convolution(),
             21 => self.window(),
             22 => self.gathered(),
+            23 => self.looped(),
+            24 => self.branched(),
+            25 => self.scattered(),
+            26 => self.sorted(),
             _ => self.moved(),
         }
     }

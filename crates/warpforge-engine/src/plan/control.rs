@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpforge_hlo::ir::{Function, Op, OpKind, Program, Region, ValueId};
 use warpforge_tensor::Tensor;
@@ -47,16 +47,27 @@ struct Carried {
     buffers: [Buffer; 2],
 }
 
+/// Which region runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The condition and the body, and what changes.
-    While { parts: [Part; 2], carried: Vec<Carried> },
-    /// One of these, as the first operand says; `first_if_true` for an `if`.
-    Choice { parts: Vec<Part>, first_if_true: bool },
+    /// The second, as long as the first says so.
+    While,
+    /// The first where the operand is true, otherwise the second.
+    If,
+    /// The one of the operand's number, the last where there is none.
+    Case,
+}
+
+/// The regions, and what a loop carries and changes.
+struct State {
+    parts: Vec<Part>,
+    carried: Vec<Carried>,
 }
 
 /// The kernel.
 pub(crate) struct Control {
-    form: Mutex<Form>,
+    form: Form,
+    state: Mutex<State>,
     /// Where the operands come from.
     operands: Vec<Source>,
     constants: Vec<Buffer>,
@@ -153,18 +164,20 @@ impl Control {
         for region in &read.op.regions {
             parts.push(Part::new(&read, region, pool, precision, fixed)?);
         }
-        let form = if read.is_loop() {
-            let carried = read.carried()?.into_iter().map(|(place, bytes)| Carried {
-                place,
-                bytes,
-                buffers: [Buffer::new(bytes), Buffer::new(bytes)],
-            });
-            let parts = <[Part; 2]>::try_from(parts)
-                .map_err(|_| EngineError::Value("a loop has a condition and a body".into()))?;
-            Form::While { parts, carried: carried.collect() }
-        } else {
-            Form::Choice { parts, first_if_true: read.op.kind == OpKind::If }
+        let (form, regions) = match read.op.kind {
+            OpKind::While => (Form::While, 2),
+            OpKind::If => (Form::If, 2),
+            _ => (Form::Case, parts.len().max(1)),
         };
+        if parts.len() != regions {
+            return Err(EngineError::Value(format!("{} regions", parts.len())));
+        }
+        let carried = read.carried()?.into_iter().map(|(place, bytes)| Carried {
+            place,
+            bytes,
+            buffers: [Buffer::new(bytes), Buffer::new(bytes)],
+        });
+        let state = State { parts, carried: carried.collect() };
         let constants = read.constants.iter().map(|op| match &op.kind {
             OpKind::Constant(dense) => {
                 let tensor = constant_tensor(dense)
@@ -176,7 +189,8 @@ impl Control {
         let operands = read.op.operands.iter().map(|value| read.source(*value));
         let results = read.op.results.iter().map(|value| bytes_of(function, *value));
         Ok(Self {
-            form: Mutex::new(form),
+            form,
+            state: Mutex::new(state),
             operands: operands.collect::<Result<_, _>>()?,
             constants: constants.collect::<Result<_, EngineError>>()?,
             result_bytes: results.collect::<Result<_, _>>()?,
@@ -186,12 +200,16 @@ impl Control {
 
     /// What in its regions has no kernel of its own, where something has none.
     pub(crate) fn reason(&self) -> Option<String> {
-        let form = self.form.lock().unwrap_or_else(PoisonError::into_inner);
-        let reports = form.parts().flat_map(|part| part.executable.report());
+        let state = self.state();
+        let reports = state.parts.iter().flat_map(|part| part.executable.report());
         let mut reasons: Vec<String> = reports.filter_map(|step| step.reason).collect();
         reasons.sort_unstable();
         reasons.dedup();
         (!reasons.is_empty()).then(|| format!("inside: {}", reasons.join("; ")))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where a value is that the loop does not carry.
@@ -201,6 +219,59 @@ impl Control {
             Source::Constant(index) => Some(self.constants[index].pointer()),
             Source::Carried(_) => None,
         }
+    }
+
+    /// Runs the second region as long as the first says so.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Kernel::launch`]; `operand` leads to the operands.
+    unsafe fn repeat(
+        &self,
+        parts: &mut [Part],
+        carried: &mut [Carried],
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+        operand: impl Fn(usize) -> Result<*mut u8, EngineError>,
+    ) -> Result<(), EngineError> {
+        let [condition, body] = parts else {
+            return Err(EngineError::Value("a loop has a condition and a body".into()));
+        };
+        for each in carried.iter() {
+            // SAFETY: the operand has the type of the result, and the buffer its size.
+            unsafe { copy(operand(each.place)?, each.buffers[0].pointer(), each.bytes) };
+        }
+        let mut moved = Vec::with_capacity(carried.len());
+        // SAFETY: the caller's promise; the condition is a boolean, a byte.
+        while unsafe { *self.run(condition, carried, inputs)?[0] } != 0 {
+            // SAFETY: the caller's promise.
+            let results = unsafe { self.run(body, carried, inputs) }?;
+            // All results are copied before any carried value gives way: one may be another's place.
+            moved.clear();
+            for each in carried.iter() {
+                let from = results[each.place];
+                let stays = from == each.buffers[0].pointer().cast_const();
+                moved.push(!stays);
+                if !stays {
+                    // SAFETY: nothing of the body lies in the second buffer.
+                    unsafe { copy(from, each.buffers[1].pointer(), each.bytes) };
+                }
+            }
+            for (each, moved) in carried.iter_mut().zip(&moved) {
+                if *moved {
+                    each.buffers.swap(0, 1);
+                }
+            }
+        }
+        for (place, (to, bytes)) in outputs.iter().zip(&self.result_bytes).enumerate() {
+            let from = match carried.iter().find(|each| each.place == place) {
+                Some(each) => each.buffers[0].pointer(),
+                None => operand(place)?,
+            };
+            // SAFETY: the value has so many bytes, and outputs overlap nothing.
+            unsafe { copy(from, *to, *bytes) };
+        }
+        Ok(())
     }
 
     /// Runs a region; where its results are.
@@ -225,22 +296,6 @@ impl Control {
         let given = part.sources.iter().map(at).collect::<Result<Vec<_>, _>>()?;
         // SAFETY: inputs are as the caller promised; only what is carried was donated, and that is the loop's own.
         unsafe { part.executable.run_at(&given) }
-    }
-}
-
-impl Form {
-    fn parts(&self) -> std::slice::Iter<'_, Part> {
-        match self {
-            Self::While { parts, .. } => parts.iter(),
-            Self::Choice { parts, .. } => parts.iter(),
-        }
-    }
-
-    fn parts_mut(&mut self) -> std::slice::IterMut<'_, Part> {
-        match self {
-            Self::While { parts, .. } => parts.iter_mut(),
-            Self::Choice { parts, .. } => parts.iter_mut(),
-        }
     }
 }
 
@@ -299,19 +354,16 @@ impl Kernel for Control {
     }
 
     fn launched(&self) -> Vec<StepReport> {
-        let form = self.form.lock().unwrap_or_else(PoisonError::into_inner);
-        let reports = form.parts().flat_map(|part| part.executable.report());
+        let state = self.state();
+        let reports = state.parts.iter().flat_map(|part| part.executable.report());
         reports.map(|report| StepReport { inside: true, ..report }).collect()
     }
 
     fn held_bytes(&self) -> usize {
-        let form = self.form.lock().unwrap_or_else(PoisonError::into_inner);
-        let parts = form.parts().map(|part| part.executable.memory().bytes() as usize);
-        let carried = match &*form {
-            Form::While { carried, .. } => carried.iter().map(|carried| 2 * carried.bytes).sum(),
-            Form::Choice { .. } => 0,
-        };
-        parts.sum::<usize>() + carried
+        let state = self.state();
+        let parts = state.parts.iter().map(|part| part.executable.memory().bytes() as usize);
+        let carried = state.carried.iter().map(|carried| 2 * carried.bytes);
+        parts.chain(carried).sum()
     }
 
     unsafe fn launch(
@@ -325,64 +377,27 @@ impl Kernel for Control {
             let source = self.operands.get(place).ok_or_else(missing)?;
             self.place(*source, inputs).ok_or_else(missing)
         };
-        let mut form = self.form.lock().unwrap_or_else(PoisonError::into_inner);
-        form.parts_mut().for_each(|part| part.executable.count_anew());
-        match &mut *form {
-            Form::Choice { parts, first_if_true } => {
-                let selector = operand(0)?;
-                // SAFETY: an `if` is decided by a boolean, a byte; a `case` by an i32.
-                let chosen = unsafe {
-                    if *first_if_true {
-                        usize::from(*selector == 0)
-                    } else {
-                        usize::try_from(selector.cast::<i32>().read()).unwrap_or(usize::MAX)
-                    }
-                };
-                let last = parts.len().saturating_sub(1);
-                let part = parts.get_mut(chosen.min(last)).ok_or_else(missing)?;
-                // SAFETY: the caller's promise.
-                let results = unsafe { self.run(part, &[], inputs) }?;
-                for ((from, to), bytes) in results.iter().zip(outputs).zip(&self.result_bytes) {
-                    // SAFETY: the result has so many bytes, and outputs overlap nothing.
-                    unsafe { copy(*from, *to, *bytes) };
-                }
+        let mut state = self.state();
+        let State { parts, carried } = &mut *state;
+        parts.iter_mut().for_each(|part| part.executable.count_anew());
+        let chosen = match self.form {
+            // SAFETY: the caller's promise.
+            Form::While => return unsafe { self.repeat(parts, carried, inputs, outputs, operand) },
+            // SAFETY: an `if` is decided by a boolean, a byte.
+            Form::If => usize::from(unsafe { *operand(0)? } == 0),
+            Form::Case => {
+                // SAFETY: a `case` is decided by an i32.
+                let number = unsafe { operand(0)?.cast::<i32>().read() };
+                usize::try_from(number).unwrap_or(usize::MAX)
             }
-            Form::While { parts: [condition, body], carried } => {
-                for each in carried.iter() {
-                    // SAFETY: the operand has the type of the result, and the buffer its size.
-                    unsafe { copy(operand(each.place)?, each.buffers[0].pointer(), each.bytes) };
-                }
-                // SAFETY: the caller's promise; the condition is a boolean, a byte.
-                while unsafe { *self.run(condition, carried, inputs)?[0] } != 0 {
-                    // SAFETY: the caller's promise.
-                    let results = unsafe { self.run(body, carried, inputs) }?;
-                    // All results are copied before any carried value gives way: one may be another's place.
-                    let mut moved = Vec::with_capacity(carried.len());
-                    for each in carried.iter() {
-                        let from = results[each.place];
-                        let stays = from == each.buffers[0].pointer().cast_const();
-                        moved.push(!stays);
-                        if !stays {
-                            // SAFETY: nothing of the body lies in the second buffer.
-                            unsafe { copy(from, each.buffers[1].pointer(), each.bytes) };
-                        }
-                    }
-                    for (each, moved) in carried.iter_mut().zip(moved) {
-                        if moved {
-                            each.buffers.swap(0, 1);
-                        }
-                    }
-                }
-                for (place, (to, bytes)) in outputs.iter().zip(&self.result_bytes).enumerate() {
-                    let own = carried.iter().find(|each| each.place == place);
-                    let from = match own {
-                        Some(each) => each.buffers[0].pointer(),
-                        None => operand(place)?,
-                    };
-                    // SAFETY: the value has so many bytes, and outputs overlap nothing.
-                    unsafe { copy(from, *to, *bytes) };
-                }
-            }
+        };
+        let last = parts.len().saturating_sub(1);
+        let part = parts.get_mut(chosen.min(last)).ok_or_else(missing)?;
+        // SAFETY: the caller's promise.
+        let results = unsafe { self.run(part, &[], inputs) }?;
+        for ((from, to), bytes) in results.iter().zip(outputs).zip(&self.result_bytes) {
+            // SAFETY: the result has so many bytes, and outputs overlap nothing.
+            unsafe { copy(*from, *to, *bytes) };
         }
         Ok(())
     }

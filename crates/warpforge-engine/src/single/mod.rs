@@ -4,6 +4,7 @@
 mod arithmetic;
 mod choosing;
 mod gather;
+mod greatest;
 mod index;
 mod moving;
 mod scatter;
@@ -22,6 +23,7 @@ use crate::kernels::{Cost, Kernel};
 pub(crate) fn recognize(function: &Function, cost: Cost) -> Option<Arc<dyn Kernel>> {
     match &function.body.ops.first()?.kind {
         OpKind::Gather(_) => shared(gather::recognize(function, cost)),
+        OpKind::Reduce { .. } => shared(greatest::recognize(function, cost)),
         OpKind::Scatter(_) => shared(scatter::recognize(function, cost)),
         OpKind::Sort { .. } => shared(sort::recognize(function, cost)),
         OpKind::ChloTopK { .. } => shared(choosing::recognize(function, cost)),

@@ -90,7 +90,7 @@ struct Run<'a> {
 }
 
 impl Selecting {
-    fn stays<W: PartialOrd>(&self, chosen: W, later: W) -> bool {
+    fn stays<W: Copy + PartialOrd>(&self, chosen: W, later: W) -> bool {
         match self.stays {
             Direction::Ge => chosen >= later,
             Direction::Gt => chosen > later,

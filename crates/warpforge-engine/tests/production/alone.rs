@@ -186,6 +186,44 @@ fn the_largest_of_each_row() {
 }
 
 #[test]
+fn the_greatest_and_its_place() {
+    for (direction, low) in [("GT", "0xFF800000"), ("LT", "0x7F800000")] {
+        for (shape, along, rest) in
+            [("5x12", 1, "5"), ("5x12", 0, "12"), ("3x7x2", 1, "3x2"), ("9", 0, "")]
+        {
+            // Rounded to a few different numbers, so that many are equal.
+            let rest = if rest.is_empty() { String::new() } else { format!("{rest}x") };
+            let text = format!(
+                "func.func @main(%x: tensor<{shape}xf32>) -> (tensor<{rest}f32>, tensor<{rest}i32>) {{
+                   %eight = stablehlo.constant dense<3.0> : tensor<{shape}xf32>
+                   %y = stablehlo.multiply %x, %eight : tensor<{shape}xf32>
+                   %z = stablehlo.round_nearest_even %y : tensor<{shape}xf32>
+                   %i = stablehlo.iota dim = {along} : tensor<{shape}xi32>
+                   %low = stablehlo.constant dense<{low}> : tensor<f32>
+                   %zero = stablehlo.constant dense<0> : tensor<i32>
+                   %r:2 = stablehlo.reduce(%z init: %low), (%i init: %zero) across dimensions = [{along}] : (tensor<{shape}xf32>, tensor<{shape}xi32>, tensor<f32>, tensor<i32>) -> (tensor<{rest}f32>, tensor<{rest}i32>)
+                    reducer(%a: tensor<f32>, %c: tensor<f32>) (%b: tensor<i32>, %d: tensor<i32>) {{
+                     %p = stablehlo.compare {direction}, %a, %c, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                     %q = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                     %s = stablehlo.or %p, %q : tensor<i1>
+                     %e = stablehlo.compare EQ, %a, %c, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                     %l = stablehlo.compare LT, %b, %d, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                     %f = stablehlo.and %e, %l : tensor<i1>
+                     %g = stablehlo.or %s, %f : tensor<i1>
+                     %v = stablehlo.select %s, %a, %c : tensor<i1>, tensor<f32>
+                     %w = stablehlo.select %g, %b, %d : tensor<i1>, tensor<i32>
+                     stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+                   }}
+                   return %r#0, %r#1 : tensor<{rest}f32>, tensor<{rest}i32>
+                 }}"
+            );
+            let report = check(&text);
+            assert!(report.iter().any(|step| step.backend == "reduce"), "{report:?}");
+        }
+    }
+}
+
+#[test]
 fn gradients_of_maxima_over_windows() {
     for (element, select) in [("f32", "GE"), ("f32", "GT"), ("bf16", "GE"), ("i32", "LE")] {
         let kind = if element == "i32" { "SIGNED" } else { "FLOAT" };
