@@ -167,17 +167,20 @@ impl LoopKernel {
                 let start = (outer * cut.reduced + first) * cut.width + columns.start;
                 let elements = start..start + count * columns.len();
                 let mut tile = Tile::new(self, memory, scratch, grain, elements, 0..0);
+                // A reduction reads where it stands: later instructions use its register again.
+                let mut next = 0;
                 for instruction in &self.code {
-                    if self.extent_of(instruction) == Extent::Element {
+                    if matches!(instruction, Instruction::Reduce { .. }) {
+                        let reduction = reductions[next];
+                        let sums = &mut sums[next * cut.block..(next + 1) * cut.block];
+                        next += 1;
+                        with_number!(reduction.number, T => {
+                            let values = tile.values::<T>(reduction.from);
+                            add::<T>(isa, reduction.op, wide_mut::<T>(sums), values, columns.len());
+                        });
+                    } else if self.extent_of(instruction) == Extent::Element {
                         tile.step(instruction);
                     }
-                }
-                for (at, reduction) in reductions.iter().enumerate() {
-                    let sums = &mut sums[at * cut.block..(at + 1) * cut.block];
-                    with_number!(reduction.number, T => {
-                        let values = tile.values::<T>(reduction.from);
-                        add::<T>(isa, reduction.op, wide_mut::<T>(sums), values, columns.len());
-                    });
                 }
                 first += count;
             }

@@ -360,6 +360,27 @@ fn reductions_along_columns() {
 }
 
 /// The sizes that are left.
+#[test]
+fn what_is_reduced_along_columns_is_read_before_its_place_is_used_again() {
+    let report = check(
+        "func.func @main(%x: tensor<6x8x5xf32>, %y: tensor<f32>) -> (tensor<6x8x5xf32>, tensor<6x5xf32>, tensor<6x8x5xf32>) {
+           %low = stablehlo.constant dense<-1000.0> : tensor<f32>
+           %half = stablehlo.constant dense<0.5> : tensor<6x8x5xf32>
+           %two = stablehlo.constant dense<2.0> : tensor<6x8x5xf32>
+           %t = stablehlo.tanh %x : tensor<6x8x5xf32>
+           %a = stablehlo.add %t, %two : tensor<6x8x5xf32>
+           %l = stablehlo.log %a : tensor<6x8x5xf32>
+           %m = stablehlo.reduce(%a init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<6x8x5xf32>, tensor<f32>) -> tensor<6x5xf32>
+           %b = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<6x8x5xf32>
+           %s = stablehlo.logistic %b : tensor<6x8x5xf32>
+           %h = stablehlo.add %s, %half : tensor<6x8x5xf32>
+           %d = stablehlo.divide %l, %h : tensor<6x8x5xf32>
+           return %t, %m, %d : tensor<6x8x5xf32>, tensor<6x5xf32>, tensor<6x8x5xf32>
+         }",
+    );
+    assert_eq!(backends(&report), ["loop"]);
+}
+
 fn reduced(from: &str, dimensions: &str) -> String {
     let gone: Vec<&str> = dimensions.split(", ").collect();
     let kept: Vec<&str> = from
