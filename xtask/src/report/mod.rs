@@ -130,8 +130,9 @@ fn samples(out: &Path, warpt: &Path) -> anyhow::Result<Vec<Sample>> {
         },
     ];
     let mut history = Vec::new();
-    for day in 0..12u32 {
-        let change = if day < 7 { 0.0 } else { 0.12 };
+    // Long enough for the step to stand out among all the metrics.
+    for day in 0..24u32 {
+        let change = if day < 14 { 0.0 } else { 0.12 };
         let run = records::run(6, u64::from(day), change);
         history.push(put(&format!("day-{day:02}.json"), &run)?);
     }

@@ -109,6 +109,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_committed_trials_meet_what_is_demanded() {
+        let path = crate::repository::root().join("docs/results/truth.jsonl");
+        let state = State::open(&path).unwrap();
+        for experiment in EXPERIMENTS {
+            for row in experiment.rows(&state) {
+                assert!(row.met, "{row:?}");
+            }
+        }
+    }
+
+    #[test]
     fn experiments_are_chosen_by_the_beginning_of_their_name() {
         assert_eq!(choose(&[]).unwrap().len(), EXPERIMENTS.len());
         assert_eq!(choose(&["aa_".into()]).unwrap().len(), 3);

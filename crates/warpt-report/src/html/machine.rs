@@ -28,7 +28,8 @@ pub(super) fn render(report: &Report) -> String {
                 format!("<tr><th>{}</th><td>{}</td></tr>", fact.name, escape_within(value, 400))
             })
             .collect();
-        let title = format!("{area}: {} facts", facts.len());
+        let noun = if facts.len() == 1 { "fact" } else { "facts" };
+        let title = format!("{area}: {} {noun}", facts.len());
         let table = format!("<table class=\"fact\"><tbody>{rows}</tbody></table>");
         body.push_str(&fold(&title, &table, matches!(area, "cpu" | "software")));
     }
