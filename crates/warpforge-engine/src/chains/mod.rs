@@ -33,6 +33,8 @@ pub(crate) struct Chain {
 
 /// Below so many elements between the parts, they stay in the cache anyway.
 const LEAST_ELEMENTS: usize = 1 << 18;
+/// A right operand that is larger is read from memory anew for every block of rows: weights are such, keys and values are not.
+const LARGEST_RIGHT_BYTES: usize = 4 << 20;
 /// Blocks of fewer rows keep the library from its best, more leave the cache.
 const BLOCKS: std::ops::RangeInclusive<usize> = 32..=128;
 
@@ -79,7 +81,12 @@ pub(crate) fn block(
     };
     let laid_out = dense(first.rows.out, first.columns.out, &first.batch, |index| index.out)
         && dense(second.rows.lhs, second.depth.lhs, &second.batch, |index| index.lhs);
-    if !whole_rows || !in_order || !fits || !laid_out || output.extent != Extent::Element {
+    let near = [first, second].iter().all(|product| {
+        let elements = product.depth.size.saturating_mul(product.columns.size);
+        elements.saturating_mul(product.dtypes[1].bytes()) <= LARGEST_RIGHT_BYTES
+    });
+    let is_chain = whole_rows && in_order && fits && laid_out && near;
+    if !is_chain || output.extent != Extent::Element {
         return None;
     }
     BLOCKS.rev().find(|block| height.is_multiple_of(*block))

@@ -31,8 +31,13 @@ impl Grower<'_> {
         let mut chains: HashMap<usize, Cluster> = HashMap::new();
         let mut gone: HashSet<usize> = HashSet::new();
         for index in 0..clusters.len() {
+            let taken = |part: &usize| gone.contains(part) || chains.contains_key(part);
             let found = follower(index).and_then(|(scores, rows)| {
                 let (weights, second) = follower(rows)?;
+                // The last product of one chain may be the first of another: each belongs to one.
+                if [index, rows, second].iter().any(taken) {
+                    return None;
+                }
                 let union = units[index].union(&units[rows]).chain(&units[second]);
                 let union: BTreeSet<usize> = union.copied().collect();
                 if self.would_wait_for_itself(&union) {
