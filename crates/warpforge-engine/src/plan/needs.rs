@@ -53,6 +53,12 @@ impl Needs {
         for cluster in fuse(function)? {
             if matches!(cluster.work, Work::Control) {
                 bytes += control::needed(&cluster.outlined.function, options.precision)?;
+                // Its regions pack what never changes, or keep it.
+                for input in
+                    cluster.outlined.inputs.iter().filter(|input| known.contains_key(input))
+                {
+                    bytes += bytes_of(function, *input)? as u64;
+                }
             }
             if !cluster.outlined.inputs.iter().all(|input| known.contains_key(input)) {
                 varying.push(cluster);
