@@ -4,6 +4,7 @@
 use warpforge_hlo::ir::{Function, OpKind};
 use warpforge_tensor::DType;
 
+use super::Launched;
 use super::sort::Key;
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
@@ -45,16 +46,6 @@ pub(super) fn recognize(function: &Function, cost: Cost) -> Option<Choosing> {
     })
 }
 
-/// Where threads read and write; each its own rows.
-struct Memory {
-    from: *const u8,
-    values: *mut u8,
-    places: *mut i32,
-}
-
-// SAFETY: the tensor is only read; each row of the results is written by one task.
-unsafe impl Sync for Memory {}
-
 impl Kernel for Choosing {
     fn backend(&self) -> &'static str {
         "sort"
@@ -73,15 +64,16 @@ impl Kernel for Choosing {
         if self.count == 0 {
             return Ok(());
         }
-        let memory = Memory { from: inputs[0], values: outputs[0], places: outputs[1].cast() };
+        let memory = Launched { inputs, outputs };
         pool.run_ranges(self.rows, (1 << 12) / self.length, 4, &|range| {
-            let memory = &memory;
+            let Launched { inputs, outputs } = { memory };
+            let (from, values, places) = (inputs[0], outputs[0], outputs[1].cast::<i32>());
             let mut order: Vec<(u64, u32)> = Vec::with_capacity(self.length);
             for row in range {
                 let begin = row * self.length;
                 order.clear();
                 // SAFETY: the places are those of the row's elements.
-                let key = |at: u32| unsafe { self.key.of(memory.from, begin + at as usize) };
+                let key = |at: u32| unsafe { self.key.of(from, begin + at as usize) };
                 order.extend((0..self.length as u32).map(|at| (key(at), at)));
                 if self.count < self.length {
                     order.select_nth_unstable(self.count);
@@ -92,10 +84,10 @@ impl Kernel for Choosing {
                     let to = row * self.count + rank;
                     // SAFETY: the row of the results has room for as many as are chosen.
                     unsafe {
-                        let from = memory.from.add((begin + *at as usize) * self.bytes);
-                        let value = memory.values.add(to * self.bytes);
+                        let from = from.add((begin + *at as usize) * self.bytes);
+                        let value = values.add(to * self.bytes);
                         std::ptr::copy_nonoverlapping(from, value, self.bytes);
-                        *memory.places.add(to) = *at as i32;
+                        *places.add(to) = *at as i32;
                     }
                 }
             }

@@ -5,6 +5,7 @@
 use warpforge_hlo::ir::{Binary, Direction, Function, Op, OpKind, Region, ValueId};
 use warpforge_tensor::DType;
 
+use super::Launched;
 use super::arithmetic::{Arithmetic, WithArithmetic, combines, with_arithmetic};
 use super::index::read;
 use crate::EngineError;
@@ -128,20 +129,11 @@ impl Picking<'_> {
     }
 }
 
-/// Where threads read and write; each its own results.
-struct Memory<'a> {
-    inputs: [*const u8; 4],
-    outputs: &'a [*mut u8],
-}
-
-// SAFETY: inputs are only read; each result is written by one task.
-unsafe impl Sync for Memory<'_> {}
-
 /// One launch.
 struct Run<'a> {
     kernel: &'a Greatest,
     pool: &'a Pool,
-    memory: Memory<'a>,
+    memory: Launched<'a>,
 }
 
 impl WithArithmetic for Run<'_> {
@@ -150,7 +142,8 @@ impl WithArithmetic for Run<'_> {
         let Greatest { length, inner, place_dtype, least, .. } = *kernel;
         pool.run_ranges(kernel.count, (1 << 13) / length.max(1), 4, &|range| {
             let memory = &memory;
-            let [values, places, first_value, first_place] = memory.inputs;
+            let [values, places, first_value, first_place] =
+                kernel.operands.map(|operand| memory.inputs[operand]);
             for number in range {
                 let begin = number / inner * length * inner + number % inner;
                 // SAFETY: the beginnings are scalars of these types.
@@ -205,8 +198,7 @@ impl Kernel for Greatest {
         inputs: &[*const u8],
         outputs: &[*mut u8],
     ) -> Result<(), EngineError> {
-        let inputs = self.operands.map(|operand| inputs[operand]);
-        let memory = Memory { inputs, outputs };
+        let memory = Launched { inputs, outputs };
         with_arithmetic(self.dtype, Binary::Maximum, Run { kernel: self, pool, memory });
         Ok(())
     }

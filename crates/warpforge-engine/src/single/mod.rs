@@ -51,3 +51,13 @@ struct Memory<T> {
 
 // SAFETY: what is read is not written meanwhile; each element of the result is written by one thread.
 unsafe impl<T> Sync for Memory<T> {}
+
+/// The operands and results of a launch, for threads that each write results of their own.
+#[derive(Clone, Copy)]
+struct Launched<'a> {
+    inputs: &'a [*const u8],
+    outputs: &'a [*mut u8],
+}
+
+// SAFETY: inputs are only read; each element of the results is written by one thread.
+unsafe impl Sync for Launched<'_> {}

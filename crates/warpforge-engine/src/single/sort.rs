@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use warpforge_hlo::ir::{Binary, CompareKind, Direction, Function, Op, OpKind, Region, ValueId};
 use warpforge_tensor::{DType, Kind};
 
+use super::Launched;
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
 use crate::pattern::{sizes, splat_number};
@@ -228,22 +229,13 @@ impl Key {
     }
 }
 
-/// Where threads read and write; each its own slices.
-struct Memory<'a> {
-    inputs: &'a [*const u8],
-    outputs: &'a [*mut u8],
-}
-
-// SAFETY: inputs are only read; each slice of the results is written by one task.
-unsafe impl Sync for Memory<'_> {}
-
 impl Sorting {
     /// Sorts one slice.
     ///
     /// # Safety
     ///
     /// Memory is that of the launch, and nobody else writes the slice.
-    unsafe fn slice(&self, memory: &Memory<'_>, number: usize, order: &mut Vec<(u64, u32)>) {
+    unsafe fn slice(&self, memory: &Launched<'_>, number: usize, order: &mut Vec<(u64, u32)>) {
         let begin = number / self.stride * self.length * self.stride + number % self.stride;
         let place = |at: u32| begin + at as usize * self.stride;
         let key = |key: &Key, at: u32| {
@@ -296,7 +288,7 @@ impl Kernel for Sorting {
         if self.length == 0 {
             return Ok(());
         }
-        let memory = Memory { inputs, outputs };
+        let memory = Launched { inputs, outputs };
         pool.run_ranges(self.slices, (1 << 12) / self.length, 4, &|range| {
             let memory = &memory;
             let mut order = Vec::with_capacity(self.length);
