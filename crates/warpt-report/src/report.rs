@@ -10,7 +10,7 @@ use warpt_bench::record::{
 use warpt_history::compare::RecordComparison;
 use warpt_history::store::Point;
 use warpt_history::trends::{Trend, Trends};
-use warpt_stats::change_points::ChangePoint;
+use warpt_stats::change_points::{ChangePoint, ChangePointConfig, detect_many};
 
 use crate::text::inert;
 
@@ -65,6 +65,12 @@ pub struct SeriesChange {
     pub after: f64,
 }
 
+impl From<&ChangePoint> for SeriesChange {
+    fn from(change: &ChangePoint) -> Self {
+        Self { index: change.index, before: change.before, after: change.after }
+    }
+}
+
 impl Series {
     fn of(metric: String, trend: &Trend) -> Self {
         let point = |point: &Point| SeriesPoint {
@@ -73,17 +79,12 @@ impl Series {
             interval: point.low.zip(point.high),
             label: point.run.chars().take(12).collect(),
         };
-        let change = |change: &ChangePoint| SeriesChange {
-            index: change.index,
-            before: change.before,
-            after: change.after,
-        };
         Self {
             metric,
             unit: trend.key.unit.clone(),
             higher_is_better: trend.key.higher_is_better,
             points: trend.points.iter().map(point).collect(),
-            change_points: trend.changes.iter().map(change).collect(),
+            change_points: trend.changes.iter().map(SeriesChange::from).collect(),
         }
     }
 }
@@ -212,5 +213,13 @@ fn histories(runs: &[NamedRun]) -> Vec<Series> {
             }
         }
     }
-    order.iter().filter_map(|key| series.remove(key)).filter(|s| s.points.len() > 1).collect()
+    let series = order.iter().filter_map(|key| series.remove(key));
+    let mut series: Vec<Series> = series.filter(|series| series.points.len() > 1).collect();
+    let values = |series: &Series| series.points.iter().map(|point| point.value).collect();
+    let values: Vec<Vec<f64>> = series.iter().map(values).collect();
+    let found = detect_many(&values, &ChangePointConfig::default());
+    for (series, changes) in series.iter_mut().zip(&found.changes) {
+        series.change_points = changes.iter().map(SeriesChange::from).collect();
+    }
+    series
 }
