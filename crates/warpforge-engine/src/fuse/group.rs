@@ -18,14 +18,14 @@ use crate::convolutions;
 use crate::kernels::{Cost, traffic};
 use crate::loops::lower;
 use crate::pattern::places;
-use crate::products;
+use crate::products::{self, Product, blocked};
 use crate::single;
 
 /// Ops in one cluster at most.
 const MOST_OPS: usize = 48;
 
-/// Whether products take what follows them along: the library does that, the portable kernel does not.
-const TAILS: bool = cfg!(feature = "onednn");
+/// Whether the vendor library is there: it takes what follows any product or convolution along.
+const LIBRARY: bool = cfg!(feature = "onednn");
 
 /// The clusters of a function, in an order in which they can run.
 pub(crate) fn fuse(function: &Function) -> Result<Vec<Cluster>, EngineError> {
@@ -276,7 +276,7 @@ impl<'a> Grower<'a> {
             if self.role[index] != Role::Core {
                 continue;
             }
-            while TAILS {
+            loop {
                 let unit = self.unit[index];
                 let Some(reader) = self.only_reader(unit) else { break };
                 let union: BTreeSet<usize> =
@@ -390,7 +390,7 @@ impl<'a> Grower<'a> {
             }
         }
         let clusters: Vec<Cluster> = units.iter().map(|members| self.cluster(members)).collect();
-        ordered(if TAILS { self.chained(&units, clusters) } else { clusters })
+        ordered(if LIBRARY { self.chained(&units, clusters) } else { clusters })
     }
 
     /// Whether a free op's result has to be computed for its own sake.
@@ -453,12 +453,13 @@ impl<'a> Grower<'a> {
 
 /// The product or convolution a function computes, with what follows it.
 fn core(function: &Function) -> Option<Work> {
-    products::recognize(function, TAILS).map(|product| Work::Product(Box::new(product))).or_else(
-        || {
-            let convolution = convolutions::recognize(function, TAILS)?;
-            Some(Work::Convolution(Box::new(convolution)))
-        },
-    )
+    let product = products::recognize(function, true);
+    let takes = |product: &Product| LIBRARY || product.tails.is_empty() || blocked::takes(product);
+    if let Some(product) = product.filter(takes) {
+        return Some(Work::Product(Box::new(product)));
+    }
+    let convolution = convolutions::recognize(function, LIBRARY)?;
+    Some(Work::Convolution(Box::new(convolution)))
 }
 
 fn all_reads(op: &Op, read: &mut HashSet<ValueId>) {

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod interpreted;
+mod scratch;
 
 use std::sync::Arc;
 
@@ -17,9 +18,10 @@ use crate::passes::Precision;
 use crate::pattern::sizes;
 use crate::plan::{Buffer, Control, StepReport};
 use crate::pool::Pool;
-use crate::products::Product;
+use crate::products::{Blocked, Product};
 
 pub(crate) use interpreted::Interpreted;
+pub(crate) use scratch::Scratch;
 
 /// What a launch does at least: arithmetic, and bytes read and written once each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,6 +77,8 @@ pub(crate) trait Kernel: Send + Sync {
 /// What kernels are made for.
 pub(crate) struct Device {
     pub(crate) pool: Arc<Pool>,
+    /// Room for launches.
+    pub(crate) scratch: Arc<Scratch>,
     /// How exactly products are computed in the plans of regions.
     precision: Precision,
     #[cfg(feature = "onednn")]
@@ -91,6 +95,7 @@ impl Device {
         };
         Ok(Self {
             pool,
+            scratch: Arc::new(Scratch::new()),
             precision,
             #[cfg(feature = "onednn")]
             library,
@@ -144,6 +149,17 @@ impl Device {
         }
     }
 
+    /// The product by tiles, where they take it.
+    fn blocked(
+        &self,
+        product: &Product,
+        weights: Option<*const u8>,
+        cost: Cost,
+    ) -> Option<Arc<dyn Kernel>> {
+        let made = Blocked::new(product, weights, &self.pool, &self.scratch, cost).ok()?;
+        Some(Arc::new(made))
+    }
+
     #[cfg(feature = "onednn")]
     fn product(
         &self,
@@ -153,6 +169,9 @@ impl Device {
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
         let weights = fixed.get(product.operands[1]).copied().flatten();
+        if let Some(blocked) = self.blocked(product, weights, cost) {
+            return (blocked, None);
+        }
         match crate::products::Library::new(product, &self.library, weights, cost) {
             Ok(library) => (Arc::new(library), None),
             Err(error) if product.is_plain() => {
@@ -221,9 +240,13 @@ impl Device {
         &self,
         _: &Function,
         product: &Product,
-        _: &[Option<*const u8>],
+        fixed: &[Option<*const u8>],
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
+        let weights = fixed.get(product.operands[1]).copied().flatten();
+        if let Some(blocked) = self.blocked(product, weights, cost) {
+            return (blocked, None);
+        }
         (Arc::new(Portable { product: product.clone(), cost }), None)
     }
 }

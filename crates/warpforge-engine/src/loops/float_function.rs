@@ -256,12 +256,31 @@ fn erfc_large<const FMA: bool>(x: f32) -> f32 {
     (power * scale * wide_polynomial::<FMA, 11>(1.0 / (x + 2.0), &SCALED_ERFC)) as f32
 }
 
+/// erfc of a number of at least 1, as exactly as 1 minus it needs.
+#[inline(always)]
+fn erfc_beyond_one<const FMA: bool>(x: f32) -> f32 {
+    const COEFFICIENTS: [f32; 11] = narrowed(&SCALED_ERFC);
+    // From 4 on what is left is less than half a unit of the last place of 1.
+    let x = x.min(4.0);
+    exp::<FMA>(-(x * x)) * polynomial::<FMA, 11>(1.0 / (x + 2.0), &COEFFICIENTS)
+}
+
+const fn narrowed<const N: usize>(wide: &[f64; N]) -> [f32; N] {
+    let mut narrow = [0.0; N];
+    let mut place = 0;
+    while place < N {
+        narrow[place] = wide[place] as f32;
+        place += 1;
+    }
+    narrow
+}
+
 /// The error function.
 #[inline(always)]
 pub(super) fn erf<const FMA: bool>(x: f32) -> f32 {
     let size = x.abs();
     let small = erf_small::<FMA>(x);
-    let large = (1.0 - erfc_large::<FMA>(size.max(1.0))).copysign(x);
+    let large = (1.0 - erfc_beyond_one::<FMA>(size.max(1.0))).copysign(x);
     let value = pick(size < 1.0, small, large);
     pick(x.is_nan(), x, value)
 }

@@ -1,6 +1,7 @@
 //! Loop kernels: chains of ops on elements, with reductions of rows between them, as one pass over memory. Plain Rust,
 //! compiled for several sets of vector instructions.
 
+mod activation;
 mod columns;
 mod domain;
 mod float_function;
@@ -17,4 +18,4 @@ pub(crate) use instruction::Extent;
 #[cfg(feature = "onednn")]
 pub(crate) use kernel::LoopKernel;
 pub(crate) use lower::{Lowering, lower};
-pub(crate) use vector::Isa;
+pub(crate) use vector::{Isa, activate};

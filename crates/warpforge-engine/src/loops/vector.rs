@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use warpforge_hlo::ir::{Binary, Direction, Unary};
 
 pub(crate) use super::lane::{Lane, Truth};
-use super::softmax;
+use super::{activation, softmax};
+use crate::epilogue::Activation;
 
 /// A set of vector instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -484,6 +485,11 @@ macro_rules! compiled_for {
             }
 
             $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn activate(function: Activation, values: &mut [f32]) {
+                activation::apply::<$fma>(function, values);
+            }
+
+            $(#[target_feature(enable = $features)])?
             pub(crate) unsafe fn convert<T: Copy, U: Copy>(
                 from: Source<'_, T>, row: usize, out: &mut [U], f: impl Fn(T) -> U,
             ) {
@@ -519,3 +525,8 @@ macro_rules! dispatch {
     };
 }
 pub(crate) use dispatch;
+
+/// Applies an activation to every number.
+pub(crate) fn activate(isa: Isa, function: Activation, values: &mut [f32]) {
+    dispatch!(isa, activate(function, values));
+}

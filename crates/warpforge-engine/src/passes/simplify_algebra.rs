@@ -33,11 +33,19 @@ impl Pass for SimplifyAlgebra {
                             pass.alias(*old, same);
                         }
                     }
-                    None => match pass.reshaped(op) {
-                        Some(operand) => {
-                            let operands = rewriter.values(&[operand]);
-                            let types = vec![function.ty(op.results[0]).clone()];
-                            let new = rewriter.emit(OpKind::Reshape, operands, types, op)[0];
+                    None => match pass.single(op) {
+                        Some(single) => {
+                            let types = || vec![function.ty(op.results[0]).clone()];
+                            let operands = rewriter.values(&[single.operand]);
+                            let mut new = rewriter.emit(OpKind::Reshape, operands, types(), op)[0];
+                            if let Some((binary, start)) = single.with {
+                                let spread = OpKind::BroadcastInDim { dimensions: Vec::new() };
+                                let start = rewriter.values(&[start]);
+                                let start = rewriter.emit(spread, start, types(), op)[0];
+                                let operands = vec![start, new];
+                                let combine = OpKind::Binary(binary);
+                                new = rewriter.emit(combine, operands, types(), op)[0];
+                            }
                             rewriter.replace(op.results[0], new);
                         }
                         None => match pass.simpler(op) {
@@ -163,8 +171,8 @@ impl<'a> Simplifier<'a> {
         square.then(|| (OpKind::Binary(Binary::Multiply), vec![*base, *base]))
     }
 
-    /// The old value whose elements, in another shape, are an op's result.
-    fn reshaped(&self, op: &Op) -> Option<ValueId> {
+    /// What a reduction of single elements comes to.
+    fn single(&self, op: &Op) -> Option<Single> {
         let (OpKind::Reduce { dimensions }, [operand, start], [region]) =
             (&op.kind, op.operands.as_slice(), op.regions.as_slice())
         else {
@@ -172,8 +180,19 @@ impl<'a> Simplifier<'a> {
         };
         let ty = self.old.ty(*operand).tensor()?;
         let sizes = sizes(ty)?;
-        let single = dimensions.iter().all(|dimension| sizes.get(*dimension as usize) == Some(&1));
-        let identity = is_identity(combining(region)?, self.number(*start)?, ty.dtype()?);
-        (single && identity).then_some(*operand)
+        if dimensions.iter().any(|dimension| sizes.get(*dimension as usize) != Some(&1)) {
+            return None;
+        }
+        let binary = combining(region)?;
+        let number = self.number(*start);
+        let dtype = ty.dtype()?;
+        let same = number.is_some_and(|number| is_identity(binary, number, dtype));
+        Some(Single { operand: *operand, with: (!same).then_some((binary, *start)) })
     }
+}
+
+/// The elements of an old value in another shape, each combined with another one where that changes it.
+struct Single {
+    operand: ValueId,
+    with: Option<(Binary, ValueId)>,
 }

@@ -233,7 +233,10 @@ impl Executable {
         Memory {
             arena_bytes: self.arena.bytes(),
             live_bytes: self.live_bytes,
-            kept_bytes: held.chain(self.fixed.iter().map(computed)).sum(),
+            kept_bytes: held
+                .chain(self.fixed.iter().map(computed))
+                .chain([self.device.scratch.bytes()])
+                .sum(),
         }
     }
 

@@ -12,6 +12,7 @@ use super::homes::{Planned, bytes_of};
 use super::{Options, entry_name};
 use crate::fuse::{Cluster, Work, fuse};
 use crate::passes::entry;
+use crate::products::blocked;
 use crate::{EngineError, Place};
 
 /// The plan, not yet made.
@@ -73,6 +74,12 @@ impl Needs {
         let open = open_places(function, options);
         let planned = Planned::new(function, &varying, &known, &open, donated)?;
         bytes += planned.layout.bytes as u64 + packed_bytes(function, &varying, &known);
+        bytes += once
+            .iter()
+            .chain(&varying)
+            .map(|cluster| scratch_bytes(cluster, &known))
+            .max()
+            .unwrap_or(0);
         Ok(Self { known, once, varying, planned, bytes })
     }
 
@@ -113,4 +120,16 @@ fn packed_bytes(function: &Function, clusters: &[Cluster], known: &HashMap<Value
     let inputs = clusters.iter().filter(packs).flat_map(|cluster| &cluster.outlined.inputs);
     let weights = inputs.filter(|input| known.contains_key(input));
     weights.filter_map(|input| bytes_of(function, *input).ok()).map(|bytes| bytes as u64).sum()
+}
+
+/// Room that a cluster needs while it runs, which the next one uses again.
+fn scratch_bytes(cluster: &Cluster, known: &HashMap<ValueId, usize>) -> u64 {
+    match &cluster.work {
+        Work::Product(product) if blocked::takes(product) => {
+            let right = cluster.outlined.inputs.get(product.operands[1]);
+            let fixed = right.is_some_and(|input| known.contains_key(input));
+            blocked::scratch_bytes(product, fixed) as u64
+        }
+        _ => 0,
+    }
 }

@@ -1,5 +1,6 @@
 //! Matrix products: which ops they are made of, how their operands lie, and the kernels that compute them.
 
+pub(crate) mod blocked;
 #[cfg(feature = "onednn")]
 mod library;
 mod portable;
@@ -7,6 +8,7 @@ mod recognize;
 #[cfg(feature = "onednn")]
 mod rows;
 
+pub(crate) use blocked::Blocked;
 #[cfg(feature = "onednn")]
 pub(crate) use library::Library;
 pub(crate) use recognize::recognize;

@@ -7,3 +7,4 @@ mod chains;
 mod control;
 mod convolutions;
 mod plans;
+mod products;
