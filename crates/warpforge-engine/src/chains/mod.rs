@@ -3,9 +3,11 @@
 
 #[cfg(feature = "onednn")]
 mod library;
+mod tiled;
 
 #[cfg(feature = "onednn")]
 pub(crate) use library::LibraryChain;
+pub(crate) use tiled::TiledChain;
 
 use crate::loops::{Extent, Lowering};
 use crate::products::{Index, Product};

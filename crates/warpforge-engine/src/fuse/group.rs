@@ -390,7 +390,7 @@ impl<'a> Grower<'a> {
             }
         }
         let clusters: Vec<Cluster> = units.iter().map(|members| self.cluster(members)).collect();
-        ordered(if LIBRARY { self.chained(&units, clusters) } else { clusters })
+        ordered(self.chained(&units, clusters))
     }
 
     /// Whether a free op's result has to be computed for its own sake.

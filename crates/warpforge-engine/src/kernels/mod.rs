@@ -10,7 +10,7 @@ use warpforge_hlo::ir::Function;
 use warpforge_tensor::DType;
 
 use crate::EngineError;
-use crate::chains::Chain;
+use crate::chains::{Chain, TiledChain};
 use crate::convolutions::Convolution;
 use crate::fuse::Work;
 use crate::loops::Lowering;
@@ -149,6 +149,18 @@ impl Device {
         }
     }
 
+    /// The chain by tiles, where they take it: of f32, and of narrower numbers where there is no library, which is faster
+    /// with those.
+    fn tiled(&self, chain: &Chain, cost: Cost) -> Option<Arc<dyn Kernel>> {
+        let mut dtypes = chain.first.dtypes.iter().chain(&chain.second.dtypes);
+        if cfg!(feature = "onednn") && dtypes.any(|dtype| *dtype != DType::F32) {
+            return None;
+        }
+        let threads = self.pool.threads();
+        let made = TiledChain::new(chain, threads, &self.scratch, cost).ok()?;
+        Some(Arc::new(made))
+    }
+
     /// The product by tiles, where they take it.
     fn blocked(
         &self,
@@ -206,6 +218,9 @@ impl Device {
         chain: &Chain,
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
+        if let Some(tiled) = self.tiled(chain, cost) {
+            return (tiled, None);
+        }
         match crate::chains::LibraryChain::new(chain, self.pool.threads(), cost) {
             Ok(library) => (Arc::new(library), None),
             Err(error) => (Arc::new(Interpreted::new(function, cost)), Some(error.to_string())),
@@ -216,9 +231,12 @@ impl Device {
     fn chain(
         &self,
         function: &Function,
-        _: &Chain,
+        chain: &Chain,
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
+        if let Some(tiled) = self.tiled(chain, cost) {
+            return (tiled, None);
+        }
         let reason = "chains need the vendor library".to_owned();
         (Arc::new(Interpreted::new(function, cost)), Some(reason))
     }

@@ -128,7 +128,6 @@ impl LoopKernel {
     ///
     /// As for [`Self::run`], for the elements of the part alone: a pointer to an operand whose elements are visited in order
     /// leads to where its first element would be.
-    #[cfg(feature = "onednn")]
     pub(crate) unsafe fn run_part(
         &self,
         elements: Range<usize>,

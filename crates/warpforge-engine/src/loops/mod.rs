@@ -15,7 +15,6 @@ mod softmax;
 pub(crate) mod vector;
 
 pub(crate) use instruction::Extent;
-#[cfg(feature = "onednn")]
 pub(crate) use kernel::LoopKernel;
 pub(crate) use lower::{Lowering, lower};
 pub(crate) use vector::{Isa, activate};

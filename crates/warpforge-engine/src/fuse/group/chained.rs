@@ -6,8 +6,9 @@ use warpforge_hlo::ir::ValueId;
 
 use super::super::cluster::{Cluster, Work};
 use super::super::outline::Outlined;
-use super::Grower;
+use super::{Grower, LIBRARY};
 use crate::chains::{self, Chain, Source};
+use crate::products::blocked::Multiplier;
 
 impl Grower<'_> {
     /// Products, the loop over their rows and the product with what that makes as one cluster, where that is a chain.
@@ -70,6 +71,9 @@ fn chain(parts: [&Cluster; 3], between: [ValueId; 2], outlined: &Outlined) -> Op
     };
     let before = [place(1, between[0])?, place(2, between[1])?];
     let block = chains::block(first, rows, second, before)?;
+    if !LIBRARY && [first, second].iter().any(|product| Multiplier::new(product).is_err()) {
+        return None;
+    }
     let source = |value: &ValueId| {
         if between.contains(value) {
             return Some(Source::Before);

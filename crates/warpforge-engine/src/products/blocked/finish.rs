@@ -3,24 +3,33 @@
 
 use warpforge_tensor::DType;
 
-use super::tile::{COLUMNS, Tile};
+use super::line;
+use super::tile::Tile;
 use crate::EngineError;
 use crate::epilogue::{Activation, Tail, With};
 use crate::loops::{Isa, activate};
-use crate::products::Product;
 use crate::products::recognize::stride_in;
+use crate::products::{Index, Product};
 use crate::view::View;
 
-/// One thing that follows.
+/// How a matrix lies: its first element, and the distances by row and column.
 #[derive(Debug, Clone, Copy)]
+pub(super) struct Lying {
+    start: isize,
+    row: isize,
+    pub(super) column: isize,
+    pub(super) dtype: DType,
+}
+
+/// One thing that follows.
+#[derive(Debug, Clone)]
 enum Step {
-    /// Another matrix is added or multiplied: an input, its first element, and its distances by row and column.
+    /// An input is added or multiplied: how it lies for the first matrix, and the distances by the indices of the batch.
     With {
         op: With,
         input: usize,
-        offset: isize,
-        row: isize,
-        column: isize,
+        lying: Lying,
+        batch: Vec<isize>,
     },
     Activation(Activation),
 }
@@ -29,8 +38,18 @@ enum Step {
 #[derive(Debug, Clone)]
 pub(super) struct Finish {
     steps: Vec<Step>,
-    row: isize,
-    column: isize,
+    out: Lying,
+}
+
+/// The same for one matrix of the batch.
+pub(super) struct FinishAt {
+    steps: Vec<StepAt>,
+    out: Lying,
+}
+
+enum StepAt {
+    With { op: With, input: usize, lying: Lying },
+    Activation(Activation),
 }
 
 /// A tile's part of the result.
@@ -47,47 +66,71 @@ impl Finish {
     pub(super) fn new(product: &Product) -> Result<Self, EngineError> {
         let step = |tail: &Tail| match tail {
             Tail::Activation(activation) => Ok(Step::Activation(*activation)),
-            Tail::With { op, operand, dtype: DType::F32, view } => {
+            Tail::With { op, operand, dtype, view } => {
                 let own = View::row_major(&view.sizes);
-                let stride = |size, step| match size {
-                    1 => Some(0),
-                    size => stride_in(&own, view, size, step),
+                let stride = |index: &Index| {
+                    let stride = match index.size {
+                        1 => Some(0),
+                        size => stride_in(&own, view, size, index.own),
+                    };
+                    let uneven =
+                        || EngineError::Unsupported("a summand at uneven distances".into());
+                    stride.ok_or_else(uneven)
                 };
-                let row = stride(product.rows.size, product.rows.own);
-                let column = stride(product.columns.size, product.columns.own);
-                let uneven = || EngineError::Unsupported("a summand at uneven distances".into());
+                let (row, column) = (stride(&product.rows)?, stride(&product.columns)?);
                 Ok(Step::With {
                     op: *op,
                     input: *operand,
-                    offset: view.offset,
-                    row: row.ok_or_else(uneven)?,
-                    column: column.ok_or_else(uneven)?,
+                    lying: Lying { start: view.offset, row, column, dtype: *dtype },
+                    batch: product.batch.iter().map(stride).collect::<Result<_, _>>()?,
                 })
             }
-            Tail::With { dtype, .. } => {
-                Err(EngineError::Unsupported(format!("a summand of {dtype:?} beside tiles of f32")))
+        };
+        let steps = product.tails.iter().map(step).collect::<Result<_, EngineError>>()?;
+        let (row, column) = (product.rows.out, product.columns.out);
+        let out = Lying { start: 0, row, column, dtype: product.dtypes[2] };
+        Ok(Self { steps, out })
+    }
+
+    /// For a matrix of the batch.
+    pub(super) fn at(&self, product: &Product, number: usize) -> FinishAt {
+        let [_, _, start] = product.starts(number);
+        let step = |step: &Step| match step {
+            Step::Activation(activation) => StepAt::Activation(*activation),
+            Step::With { op, input, lying, batch } => {
+                let (mut start, mut number) = (lying.start, number);
+                for (index, stride) in product.batch.iter().zip(batch).rev() {
+                    start += (number % index.size.max(1)) as isize * stride;
+                    number /= index.size.max(1);
+                }
+                StepAt::With { op: *op, input: *input, lying: Lying { start, ..*lying } }
             }
         };
-        let steps = product.tails.iter().map(step).collect::<Result<_, _>>()?;
-        Ok(Self { steps, row: product.rows.out, column: product.columns.out })
+        FinishAt {
+            steps: self.steps.iter().map(step).collect(),
+            out: Lying { start: self.out.start + start, ..self.out },
+        }
     }
+}
 
-    /// Where a place begins in the result.
-    fn start(&self, place: &Place) -> isize {
-        place.row as isize * self.row + place.column as isize * self.column
+impl Lying {
+    /// Where a row of a place begins.
+    #[inline(always)]
+    fn at(&self, place: &Place, row: usize) -> isize {
+        self.start + (place.row + row) as isize * self.row + place.column as isize * self.column
     }
+}
 
+impl FinishAt {
     /// Adds the sums of earlier slices.
     ///
     /// # Safety
     ///
-    /// `out` leads to the result, the place is in it, and nobody writes it meanwhile.
-    pub(super) unsafe fn add_what_is_there(&self, tile: &mut Tile, place: &Place, out: *const f32) {
+    /// `out` leads to the result, of f32, the place is in it, and nobody writes it meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn add_what_is_there(&self, tile: &mut Tile, place: &Place, out: *const u8) {
         // SAFETY: the caller's promise.
-        unsafe {
-            let from = out.offset(self.start(place));
-            combine(With::Add, tile, place, from, self.row, self.column);
-        }
+        unsafe { combine(With::Add, tile, place, out, &self.out) };
     }
 
     /// Does what follows the product.
@@ -95,20 +138,17 @@ impl Finish {
     /// # Safety
     ///
     /// The inputs are those of the kernel.
+    #[inline(always)]
     pub(super) unsafe fn follow(&self, tile: &mut Tile, place: &Place, inputs: &[*const u8]) {
         for step in &self.steps {
-            match *step {
-                Step::Activation(activation) => {
+            match step {
+                StepAt::Activation(activation) => {
                     let rows = tile.rows_mut(place.rows).as_flattened_mut();
-                    activate(Isa::detected(), activation, rows);
+                    activate(Isa::detected(), *activation, rows);
                 }
-                Step::With { op, input, offset, row, column } => {
-                    let start = offset + place.row as isize * row + place.column as isize * column;
+                StepAt::With { op, input, lying } => {
                     // SAFETY: the caller's promise.
-                    unsafe {
-                        let from = inputs[input].cast::<f32>().offset(start);
-                        combine(op, tile, place, from, row, column);
-                    }
+                    unsafe { combine(*op, tile, place, inputs[*input], lying) };
                 }
             }
         }
@@ -119,19 +159,11 @@ impl Finish {
     /// # Safety
     ///
     /// `out` leads to the result, the place is in it, and nobody else uses it meanwhile.
-    pub(super) unsafe fn store(&self, tile: &Tile, place: &Place, out: *mut f32) {
-        for (number, values) in tile.rows(place.rows).iter().enumerate() {
+    #[inline(always)]
+    pub(super) unsafe fn store(&self, tile: &Tile, place: &Place, out: *mut u8) {
+        for (row, numbers) in tile.rows(place.rows).iter().enumerate() {
             // SAFETY: the caller's promise.
-            unsafe {
-                let to = out.offset(self.start(place) + number as isize * self.row);
-                if self.column == 1 && place.columns == COLUMNS {
-                    to.cast::<[f32; COLUMNS]>().write_unaligned(*values);
-                } else {
-                    for (column, value) in values[..place.columns].iter().enumerate() {
-                        *to.offset(column as isize * self.column) = *value;
-                    }
-                }
-            }
+            unsafe { line::store(numbers, out, &self.out, self.out.at(place, row), place.columns) };
         }
     }
 }
@@ -140,36 +172,11 @@ impl Finish {
 ///
 /// # Safety
 ///
-/// `from` leads to the one for the place's first element, and all others are at these distances.
-unsafe fn combine(
-    op: With,
-    tile: &mut Tile,
-    place: &Place,
-    from: *const f32,
-    row: isize,
-    column: isize,
-) {
-    for (number, values) in tile.rows_mut(place.rows).iter_mut().enumerate() {
+/// `from` leads to the matrix that lies so, and the place is in it.
+#[inline(always)]
+unsafe fn combine(op: With, tile: &mut Tile, place: &Place, from: *const u8, lying: &Lying) {
+    for (row, numbers) in tile.rows_mut(place.rows).iter_mut().enumerate() {
         // SAFETY: the caller's promise.
-        let others = unsafe {
-            let line = from.offset(number as isize * row);
-            match column {
-                0 => [*line; COLUMNS],
-                1 if place.columns == COLUMNS => line.cast::<[f32; COLUMNS]>().read_unaligned(),
-                _ => {
-                    let mut others = [0.0; COLUMNS];
-                    for (at, other) in others[..place.columns].iter_mut().enumerate() {
-                        *other = *line.offset(at as isize * column);
-                    }
-                    others
-                }
-            }
-        };
-        match op {
-            With::Add => values.iter_mut().zip(others).for_each(|(value, other)| *value += other),
-            With::Multiply => {
-                values.iter_mut().zip(others).for_each(|(value, other)| *value *= other);
-            }
-        }
+        unsafe { line::combine(op, numbers, from, lying, lying.at(place, row), place.columns) };
     }
 }

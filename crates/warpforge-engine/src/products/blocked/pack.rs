@@ -1,10 +1,20 @@
-//! Puts lines of a matrix side by side, so that a step along all of them reads neighbours.
+//! Puts lines of a matrix side by side, so that a step along all of them reads neighbours; narrower numbers become f32.
 #![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m512;
+
+use warpforge_tensor::DType;
+
+#[cfg(target_arch = "x86_64")]
+use super::line::vectors;
 
 /// Lines of a matrix: rows of the left operand, columns of the right one.
 pub(super) struct Lines {
-    /// The first number of the first line.
-    pub(super) from: *const f32,
+    /// The operand.
+    pub(super) from: *const u8,
+    /// The first number of the first line, counted in numbers.
+    pub(super) start: isize,
     /// From one line to the next.
     pub(super) across: isize,
     /// From one number of a line to the next.
@@ -13,21 +23,81 @@ pub(super) struct Lines {
     pub(super) length: usize,
 }
 
+/// A number that can be widened.
+trait Wide: Copy {
+    fn wide(self) -> f32;
+
+    /// Sixteen that follow one another.
+    ///
+    /// # Safety
+    ///
+    /// They are there, and the machine has 512-bit vectors.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn sixteen(from: *const Self) -> __m512;
+}
+
+impl Wide for f32 {
+    #[inline(always)]
+    fn wide(self) -> f32 {
+        self
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sixteen(from: *const Self) -> __m512 {
+        // SAFETY: the caller's promise.
+        unsafe { vectors::load(from, !0) }
+    }
+}
+
+/// The bits of a bf16.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Half(u16);
+
+impl Wide for Half {
+    #[inline(always)]
+    fn wide(self) -> f32 {
+        f32::from_bits(u32::from(self.0) << 16)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn sixteen(from: *const Self) -> __m512 {
+        // SAFETY: the caller's promise.
+        unsafe { vectors::load_half(from.cast(), !0) }
+    }
+}
+
 impl Lines {
     /// Writes the first numbers of all lines, then the second ones, and so on, each time filled up with 0 to `width`.
     ///
     /// # Safety
     ///
-    /// All numbers of the lines are there, `to` has room for `length` times `width`, and `width` is at least the lines' count.
-    pub(super) unsafe fn pack(&self, to: *mut f32, width: usize) {
+    /// All numbers of the lines are there, of this type, `to` has room for `length` times `width`, `width` is at least the
+    /// lines' count, and the machine has 512-bit vectors.
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
+    pub(super) unsafe fn pack(&self, dtype: DType, to: *mut f32, width: usize) {
         // SAFETY: the caller's promise.
         unsafe {
+            match dtype {
+                DType::BF16 => self.pack_from(self.from.cast::<Half>(), to, width),
+                _ => self.pack_from(self.from.cast::<f32>(), to, width),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn pack_from<T: Wide>(&self, from: *const T, to: *mut f32, width: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = from.offset(self.start);
             if self.across == 1 {
-                self.copy(to, width);
+                self.copy(from, to, width);
             } else if self.along == 1 {
-                self.transpose(to, width);
+                self.transpose(from, to, width);
             } else {
-                self.gather(to, width, 0..self.count, 0..self.length);
+                self.gather(from, to, width, 0..self.count, 0..self.length);
             }
             if self.count < width {
                 for step in 0..self.length {
@@ -39,38 +109,48 @@ impl Lines {
     }
 
     /// Lines that lie beside one another.
-    unsafe fn copy(&self, to: *mut f32, width: usize) {
+    #[inline(always)]
+    unsafe fn copy<T: Wide>(&self, from: *const T, to: *mut f32, width: usize) {
         for step in 0..self.length {
             // SAFETY: the caller's promise.
-            unsafe {
-                let from = self.from.offset(step as isize * self.along);
-                std::ptr::copy_nonoverlapping(from, to.add(step * width), self.count);
+            let (from, to) = unsafe {
+                let from = from.offset(step as isize * self.along);
+                (
+                    std::slice::from_raw_parts(from, self.count),
+                    std::slice::from_raw_parts_mut(to.add(step * width), self.count),
+                )
+            };
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = from.wide();
             }
         }
     }
 
-    /// Lines that lie one after the other: four numbers of four lines at a time.
-    unsafe fn transpose(&self, to: *mut f32, width: usize) {
-        let (lines, steps) = (self.count / 4 * 4, self.length / 4 * 4);
+    /// Lines that lie one after the other: sixteen numbers of four lines at a time.
+    #[inline(always)]
+    unsafe fn transpose<T: Wide>(&self, from: *const T, to: *mut f32, width: usize) {
+        let (lines, steps) = (self.count / 4 * 4, self.length / 16 * 16);
         for line in (0..lines).step_by(4) {
-            for step in (0..steps).step_by(4) {
+            for step in (0..steps).step_by(16) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let from = self.from.offset(line as isize * self.across + step as isize);
+                    let from = from.offset(line as isize * self.across + step as isize);
                     transpose_four(from, self.across, to.add(step * width + line), width);
                 }
             }
         }
         // SAFETY: the caller's promise.
         unsafe {
-            self.gather(to, width, lines..self.count, 0..steps);
-            self.gather(to, width, 0..self.count, steps..self.length);
+            self.gather(from, to, width, lines..self.count, 0..steps);
+            self.gather(from, to, width, 0..self.count, steps..self.length);
         }
     }
 
     /// Lines at any distances.
-    unsafe fn gather(
+    #[inline(always)]
+    unsafe fn gather<T: Wide>(
         &self,
+        from: *const T,
         to: *mut f32,
         width: usize,
         lines: std::ops::Range<usize>,
@@ -80,26 +160,47 @@ impl Lines {
             for line in lines.clone() {
                 let at = line as isize * self.across + step as isize * self.along;
                 // SAFETY: the caller's promise.
-                unsafe { *to.add(step * width + line) = *self.from.offset(at) };
+                unsafe { *to.add(step * width + line) = (*from.offset(at)).wide() };
             }
         }
     }
 }
 
-/// Four lines of four numbers, `across` apart, become four groups of four, `width` apart.
+/// Four lines of sixteen numbers, `across` apart, become sixteen groups of four, `width` apart.
 ///
 /// # Safety
 ///
-/// All of them are there.
+/// All of them are there, and the machine has 512-bit vectors.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn transpose_four(from: *const f32, across: isize, to: *mut f32, width: usize) {
+unsafe fn transpose_four<T: Wide>(from: *const T, across: isize, to: *mut f32, width: usize) {
+    use std::arch::x86_64::{
+        _mm_storeu_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_extractf32x4_ps,
+        _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
+    };
     // SAFETY: the caller's promise.
     unsafe {
-        let line = |number: isize| from.offset(number * across).cast::<[f32; 4]>().read_unaligned();
+        let line = |number: isize| T::sixteen(from.offset(number * across));
         let [a, b, c, d] = [line(0), line(1), line(2), line(3)];
-        for step in 0..4 {
-            let group = [a[step], b[step], c[step], d[step]];
-            to.add(step * width).cast::<[f32; 4]>().write_unaligned(group);
+        let pairs = |low: __m512, high: __m512| {
+            let (low, high) = (_mm512_castps_pd(low), _mm512_castps_pd(high));
+            let both = [_mm512_unpacklo_pd(low, high), _mm512_unpackhi_pd(low, high)];
+            [_mm512_castpd_ps(both[0]), _mm512_castpd_ps(both[1])]
+        };
+        let [first, second] = pairs(_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
+        let [third, fourth] = pairs(_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
+        // Each holds every fourth group.
+        for (step, groups) in [first, second, third, fourth].into_iter().enumerate() {
+            let to = to.add(step * width);
+            _mm_storeu_ps(to, _mm512_extractf32x4_ps::<0>(groups));
+            _mm_storeu_ps(to.add(4 * width), _mm512_extractf32x4_ps::<1>(groups));
+            _mm_storeu_ps(to.add(8 * width), _mm512_extractf32x4_ps::<2>(groups));
+            _mm_storeu_ps(to.add(12 * width), _mm512_extractf32x4_ps::<3>(groups));
         }
     }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn transpose_four<T: Wide>(_: *const T, _: isize, _: *mut f32, _: usize) {
+    unreachable!("tiles need 512-bit vectors");
 }

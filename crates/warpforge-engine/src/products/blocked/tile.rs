@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 /// Rows of a tile.
-pub(super) const ROWS: usize = 12;
+pub(crate) const ROWS: usize = 12;
 /// Columns of a tile: two vectors.
 pub(super) const COLUMNS: usize = 32;
 /// In so many parts the panel after the present one is asked for.
@@ -22,11 +22,13 @@ impl Tile {
     }
 
     /// Its first rows.
+    #[inline(always)]
     pub(super) fn rows(&self, count: usize) -> &[[f32; COLUMNS]] {
         &self.0[..count]
     }
 
     /// The same, to be changed.
+    #[inline(always)]
     pub(super) fn rows_mut(&mut self, count: usize) -> &mut [[f32; COLUMNS]] {
         &mut self.0[..count]
     }

@@ -1,0 +1,227 @@
+//! Chains by tiles: a thread takes some rows of one matrix of the batch after the other; what they are multiplied with is
+//! packed for it, and what lies between the parts stays in its cache.
+#![allow(unsafe_code)]
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Chain, Source};
+use crate::EngineError;
+use crate::kernels::{Cost, Kernel, Scratch};
+use crate::loops::LoopKernel;
+use crate::plan::Buffer;
+use crate::pool::Pool;
+use crate::products::blocked::{Multiplier, Part, ROWS, pieces};
+
+/// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
+const BETWEEN: usize = 1 << 15;
+/// Tasks for each thread at least, where there are so many rows.
+const TASKS: usize = 4;
+
+/// Where a thread keeps what, in bytes from the beginning of its room.
+#[derive(Debug, Clone, Copy, Default)]
+struct Room {
+    /// The panels of both right operands.
+    panels: [usize; 2],
+    /// The strips of the left operand at hand.
+    strips: usize,
+    /// What the first product makes of a block of rows, and what the loop makes of that.
+    between: [usize; 2],
+    bytes: usize,
+}
+
+/// The kernel.
+pub(crate) struct TiledChain {
+    products: [Multiplier; 2],
+    kernel: LoopKernel,
+    /// Constants of the loop, behind its operands.
+    constants: Vec<Buffer>,
+    sources: [Vec<Source>; 3],
+    /// Rows worked on at a time.
+    block: usize,
+    /// Bytes of a number between the parts.
+    bytes: [usize; 2],
+    room: Room,
+    threads: usize,
+    scratch: Arc<Scratch>,
+    cost: Cost,
+}
+
+/// The memory of one run.
+struct Memory<'a> {
+    inputs: &'a [*const u8],
+    output: *mut u8,
+    rooms: *mut u8,
+}
+
+// SAFETY: inputs are only read; each task writes rows of its own, in a room that no other task has meanwhile.
+unsafe impl Sync for Memory<'_> {}
+
+/// What a thread's room consists of.
+fn room(products: &[Multiplier; 2], block: usize, bytes: [usize; 2]) -> Room {
+    let mut room = Room::default();
+    let mut take = |bytes: usize| {
+        let start = room.bytes;
+        room.bytes += bytes.next_multiple_of(64);
+        start
+    };
+    let [first, second] = products;
+    let elements = block * first.product().columns.size;
+    let panels = [take(first.panel_numbers() * 4), take(second.panel_numbers() * 4)];
+    let strips = take(first.strip_numbers(block).max(second.strip_numbers(block)) * 4);
+    let between = [take(elements * bytes[0]), take(elements * bytes[1])];
+    Room { panels, strips, between, ..room }
+}
+
+impl TiledChain {
+    /// Makes a chain ready for so many threads.
+    pub(crate) fn new(
+        chain: &Chain,
+        threads: usize,
+        scratch: &Arc<Scratch>,
+        cost: Cost,
+    ) -> Result<Self, EngineError> {
+        let products = [Multiplier::new(&chain.first)?, Multiplier::new(&chain.second)?];
+        let (height, width) = (chain.first.rows.size, chain.first.columns.size);
+        let block = (BETWEEN / width / ROWS).max(1) * ROWS;
+        let block = block.min(height);
+        let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
+        let room = room(&products, block, bytes);
+        scratch.reserve(room.bytes * threads.max(1));
+        let constants = chain.rows.constants.iter();
+        Ok(Self {
+            constants: constants.map(|tensor| Buffer::from_bytes(tensor.bytes())).collect(),
+            kernel: chain.rows.kernel.clone(),
+            sources: chain.sources.clone(),
+            products,
+            block,
+            bytes,
+            room,
+            threads: threads.max(1),
+            scratch: Arc::clone(scratch),
+            cost,
+        })
+    }
+
+    /// The operands of a part, with what the part before it made.
+    fn operands(&self, part: usize, inputs: &[*const u8], before: *const u8) -> Vec<*const u8> {
+        let each = |source: &Source| match source {
+            Source::Input(input) => inputs[*input],
+            Source::Before => before,
+        };
+        self.sources[part].iter().map(each).collect()
+    }
+
+    /// Some rows of one matrix.
+    ///
+    /// # Safety
+    ///
+    /// Memory is as the chain says, nobody else writes these rows or uses this room.
+    unsafe fn rows(
+        &self,
+        memory: &Memory<'_>,
+        room: *mut u8,
+        number: usize,
+        rows: std::ops::Range<usize>,
+    ) {
+        let [first, second] = &self.products;
+        // SAFETY: the room has all of these places.
+        let (panels, strips, between) = unsafe {
+            (
+                self.room.panels.map(|at| room.add(at).cast::<f32>()),
+                room.add(self.room.strips).cast::<f32>(),
+                self.room.between.map(|at| room.add(at)),
+            )
+        };
+        let nothing = std::ptr::null();
+        let given =
+            [self.operands(0, memory.inputs, nothing), self.operands(2, memory.inputs, nothing)];
+        for ((product, panels), given) in self.products.iter().zip(panels).zip(&given) {
+            for panel in 0..product.panel_count() {
+                let right = given[product.product().operands[1]];
+                // SAFETY: the caller's promise; the room is large enough for a matrix's panels.
+                unsafe { product.pack_panel(right, number, panel, panels) };
+            }
+        }
+        let (height, width) = (first.product().rows.size, first.product().columns.size);
+        for start in rows.clone().step_by(self.block) {
+            let end = (start + self.block).min(rows.end);
+            let strip_count = (end - start).div_ceil(ROWS);
+            // Parts count from the first row of all, so what is kept of a few begins before its room.
+            let element = (number * height + start) * width;
+            let shifted = [0, 1].map(|at| between[at].wrapping_sub(element * self.bytes[at]));
+            let part = |at: usize, panels, given, out| Part {
+                number,
+                rows: (start, end),
+                strips: strips.cast_const(),
+                panels: panels as *const f32,
+                inputs: given,
+                out: if at == 0 { shifted[0] } else { out },
+            };
+            // SAFETY: the caller's promise; rows from `start` to `end` are packed before they are read, and what lies
+            // between the parts has room for them.
+            unsafe {
+                let left = given[0][first.product().operands[0]];
+                for strip in 0..strip_count {
+                    first.pack_strip(left, number, (start, end), strip, strips);
+                }
+                let scores = part(0, panels[0], &given[0], std::ptr::null_mut());
+                first.multiply(&scores, &(0..strip_count), &(0..first.panel_count()));
+
+                let mut loaded = self.operands(1, memory.inputs, shifted[0].cast_const());
+                loaded.extend(self.constants.iter().map(|tensor| tensor.pointer().cast_const()));
+                let elements = element..element + (end - start) * width;
+                self.kernel.run_part(elements, &loaded, &[shifted[1]]);
+
+                for strip in 0..strip_count {
+                    let left = shifted[1].cast_const();
+                    second.pack_strip(left, number, (start, end), strip, strips);
+                }
+                let result = part(1, panels[1], &given[1], memory.output);
+                second.multiply(&result, &(0..strip_count), &(0..second.panel_count()));
+            }
+        }
+    }
+}
+
+impl Kernel for TiledChain {
+    fn backend(&self) -> &'static str {
+        "chain"
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    unsafe fn launch(
+        &self,
+        pool: &Pool,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) -> Result<(), EngineError> {
+        let scratch = self.scratch.take();
+        let memory = &Memory { inputs, output: outputs[0], rooms: scratch.pointer() };
+        let product = self.products[0].product();
+        let (count, height) = (product.count(), product.rows.size);
+        let parts = (self.threads * TASKS).div_ceil(count);
+        let parts = pieces(height, height.div_ceil(parts).next_multiple_of(ROWS));
+        let free: Mutex<Vec<usize>> = Mutex::new((0..self.threads).collect());
+        let crowded: Mutex<bool> = Mutex::new(false);
+        pool.run(count * parts.len(), &|task| {
+            let Some(place) = free.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
+                *crowded.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                return;
+            };
+            let rows = parts[task % parts.len()].clone();
+            // SAFETY: the caller's promise; there is a room for each thread, and each task has rows of its own.
+            unsafe {
+                let room = memory.rooms.add(place * self.room.bytes);
+                self.rows(memory, room, task / parts.len(), rows);
+            }
+            free.lock().unwrap_or_else(PoisonError::into_inner).push(place);
+        });
+        if crowded.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(EngineError::Threads("more threads than a chain was made for".into()));
+        }
+        Ok(())
+    }
+}
