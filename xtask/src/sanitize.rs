@@ -24,7 +24,7 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
     // Flags differ from those of every other build, so artifacts are apart.
     let artifacts = workspace.target_directory.join("sanitize");
     let mut tests = cargo();
-    tests.args(["nextest", "run", "--target", &host()?]);
+    tests.args(["nextest", "run", "--profile", "sanitize", "--target", &host()?]);
     tests.args(PACKAGES.iter().flat_map(|package| ["-p", package]));
     tests.env("CARGO_TARGET_DIR", artifacts);
     tests.env("RUSTC_BOOTSTRAP", "1");

@@ -56,6 +56,12 @@ struct Memory<'a> {
 // SAFETY: inputs are only read; each task writes rows of its own, in a room that no other task has meanwhile.
 unsafe impl Sync for Memory<'_> {}
 
+/// Rows worked on at a time.
+fn block(chain: &Chain) -> usize {
+    let (height, width) = (chain.first.rows.size, chain.first.columns.size);
+    ((BETWEEN / width.max(1) / ROWS).max(1) * ROWS).min(height)
+}
+
 /// What a thread's room consists of.
 fn room(products: &[Multiplier; 2], block: usize, bytes: [usize; 2]) -> Room {
     let mut room = Room::default();
@@ -81,9 +87,7 @@ impl TiledChain {
         cost: Cost,
     ) -> Result<Self, EngineError> {
         let products = [Multiplier::new(&chain.first)?, Multiplier::new(&chain.second)?];
-        let (height, width) = (chain.first.rows.size, chain.first.columns.size);
-        let block = (BETWEEN / width / ROWS).max(1) * ROWS;
-        let block = block.min(height);
+        let block = block(chain);
         let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
         let room = room(&products, block, bytes);
         scratch.reserve(room.bytes * threads.max(1));
@@ -100,6 +104,14 @@ impl TiledChain {
             scratch: Arc::clone(scratch),
             cost,
         })
+    }
+
+    /// Room that so many threads need for a chain; none where tiles do not take it.
+    pub(crate) fn scratch_bytes(chain: &Chain, threads: usize) -> usize {
+        let made = [&chain.first, &chain.second].map(Multiplier::new);
+        let [Ok(first), Ok(second)] = made else { return 0 };
+        let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
+        room(&[first, second], block(chain), bytes).bytes * threads.max(1)
     }
 
     /// The operands of a part, with what the part before it made.

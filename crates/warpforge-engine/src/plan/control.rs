@@ -140,12 +140,16 @@ impl<'a> Read<'a> {
 }
 
 /// The memory that a loop or choice will take beside its inputs and results.
-pub(super) fn needed(function: &Function, precision: Precision) -> Result<u64, EngineError> {
+pub(super) fn needed(
+    function: &Function,
+    precision: Precision,
+    threads: usize,
+) -> Result<u64, EngineError> {
     let read = Read::new(function)?;
     let options = Options { precision, ..Options::default() };
     let mut bytes: u64 = read.carried()?.iter().map(|(_, bytes)| 2 * *bytes as u64).sum();
     for region in &read.op.regions {
-        bytes += needed_bytes(&read.region(region)?.0, &options)?;
+        bytes += needed_bytes(&read.region(region)?.0, &options, threads)?;
     }
     Ok(bytes)
 }

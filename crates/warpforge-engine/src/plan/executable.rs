@@ -156,7 +156,7 @@ impl Executable {
 
     fn plan(&mut self, options: &Options, donated: &HashSet<usize>) -> Result<(), EngineError> {
         let function = self.function.clone();
-        let needs = Needs::new(&function, options, donated)?;
+        let needs = Needs::new(&function, options, donated, self.device.pool.threads())?;
         needs.check(&function, options)?;
         for place in fixed_places(&function, options) {
             let tensor = &options.fixed[&place];

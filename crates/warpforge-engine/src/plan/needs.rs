@@ -10,6 +10,7 @@ use super::executable::unplanned;
 use super::fused::normalized;
 use super::homes::{Planned, bytes_of};
 use super::{Options, entry_name};
+use crate::chains::TiledChain;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::passes::entry;
 use crate::products::blocked;
@@ -45,6 +46,7 @@ impl Needs {
         function: &Function,
         options: &Options,
         donated: &HashSet<usize>,
+        threads: usize,
     ) -> Result<Self, EngineError> {
         let places = fixed_places(function, options);
         let numbered = places.iter().enumerate();
@@ -53,7 +55,7 @@ impl Needs {
         let (mut once, mut varying, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
         for cluster in fuse(function)? {
             if matches!(cluster.work, Work::Control) {
-                bytes += control::needed(&cluster.outlined.function, options.precision)?;
+                bytes += control::needed(&cluster.outlined.function, options.precision, threads)?;
                 // Its regions pack what never changes, or keep it.
                 for input in
                     cluster.outlined.inputs.iter().filter(|input| known.contains_key(input))
@@ -77,7 +79,7 @@ impl Needs {
         bytes += once
             .iter()
             .chain(&varying)
-            .map(|cluster| scratch_bytes(cluster, &known))
+            .map(|cluster| scratch_bytes(cluster, &known, threads))
             .max()
             .unwrap_or(0);
         Ok(Self { known, once, varying, planned, bytes })
@@ -103,14 +105,18 @@ impl Needs {
 }
 
 /// The memory that the plan of a program takes; nothing where none can be made.
-pub(super) fn needed_bytes(program: &Program, options: &Options) -> Result<u64, EngineError> {
+pub(super) fn needed_bytes(
+    program: &Program,
+    options: &Options,
+    threads: usize,
+) -> Result<u64, EngineError> {
     let name = entry_name(program, options)?;
     let program = normalized(program, options)?;
     let function = entry(&program, &name)?;
     if unplanned(function).is_some() {
         return Ok(0);
     }
-    Ok(Needs::new(function, options, &HashSet::new())?.bytes)
+    Ok(Needs::new(function, options, &HashSet::new(), threads)?.bytes)
 }
 
 /// What kernels will pack at most: weights that products and convolutions read.
@@ -123,13 +129,14 @@ fn packed_bytes(function: &Function, clusters: &[Cluster], known: &HashMap<Value
 }
 
 /// Room that a cluster needs while it runs, which the next one uses again.
-fn scratch_bytes(cluster: &Cluster, known: &HashMap<ValueId, usize>) -> u64 {
+fn scratch_bytes(cluster: &Cluster, known: &HashMap<ValueId, usize>, threads: usize) -> u64 {
     match &cluster.work {
         Work::Product(product) if blocked::takes(product) => {
             let right = cluster.outlined.inputs.get(product.operands[1]);
             let fixed = right.is_some_and(|input| known.contains_key(input));
             blocked::scratch_bytes(product, fixed) as u64
         }
+        Work::Chain(chain) => TiledChain::scratch_bytes(chain, threads) as u64,
         _ => 0,
     }
 }

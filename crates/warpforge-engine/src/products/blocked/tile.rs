@@ -62,6 +62,7 @@ impl Tile {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx512f")]
 unsafe fn multiply<const COUNT: usize>(
     depth: usize,
