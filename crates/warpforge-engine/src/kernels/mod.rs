@@ -180,8 +180,12 @@ impl Device {
         fixed: &[Option<*const u8>],
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
+        // Of few rows, what tiles take to pack the right operand in each launch is too much.
+        const LEAST_ROWS: usize = 128;
         let weights = fixed.get(product.operands[1]).copied().flatten();
-        if let Some(blocked) = self.blocked(product, weights, cost) {
+        if (weights.is_some() || product.rows.size >= LEAST_ROWS)
+            && let Some(blocked) = self.blocked(product, weights, cost)
+        {
             return (blocked, None);
         }
         match crate::products::Library::new(product, &self.library, weights, cost) {

@@ -1,7 +1,7 @@
 //! What the machine can do at most, for a profile to be held against: measured at first use, then kept for this machine and
 //! number of threads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -22,26 +22,56 @@ struct Kept {
     memory_bytes: f64,
 }
 
-/// The ceilings of so many threads, measured where they are not kept yet; with a line about where they come from.
-pub(super) fn ceilings(threads: usize) -> Result<(Ceilings, String)> {
-    let machine = list::collect(&[BenchmarkComponent::Cpu], false);
-    let path = state::file("ceilings", &machine.fingerprint());
-    let read = |path: &PathBuf| -> Option<Kept> {
+impl Kept {
+    /// What a file says, if it is about this version and so many threads.
+    fn read(path: &Path, threads: usize) -> Option<Self> {
         let text = std::fs::read(path).ok().filter(|text| text.len() < 1 << 16)?;
-        let kept: Kept = serde_json::from_slice(&text).ok()?;
+        let kept: Self = serde_json::from_slice(&text).ok()?;
         let same = kept.threads == threads && kept.warpt_version == env!("CARGO_PKG_VERSION");
         let sound = [kept.f32_flops, kept.bf16_flops, kept.memory_bytes];
         (same && sound.iter().all(|number| number.is_finite() && *number > 0.0)).then_some(kept)
-    };
-    if let Some(kept) = path.as_ref().and_then(read) {
-        let Kept { f32_flops, bf16_flops, memory_bytes, .. } = kept;
-        return Ok((
-            Ceilings { f32_flops, bf16_flops, memory_bytes },
-            "measured before".to_owned(),
-        ));
     }
+}
+
+/// The file for this machine, where there is a place for it.
+fn file() -> Option<PathBuf> {
+    let machine = list::collect(&[BenchmarkComponent::Cpu], false);
+    state::file("ceilings", &machine.fingerprint())
+}
+
+/// The ceilings of so many threads, measured where they are not kept yet; with a line about where they come from.
+pub(super) fn ceilings(threads: usize) -> Result<(Ceilings, String)> {
+    let path = file();
+    if let Some(kept) = path.as_deref().and_then(|path| Kept::read(path, threads)) {
+        let Kept { f32_flops, bf16_flops, memory_bytes, .. } = kept;
+        let ceilings = Ceilings { f32_flops, bf16_flops, memory_bytes };
+        return Ok((ceilings, "measured before".to_owned()));
+    }
+    let found = measured(threads)?;
+    keep(path.as_deref(), threads, &found);
+    Ok((found, "measured now".to_owned()))
+}
+
+/// The ceilings after another measurement: the higher of each is kept. A machine that shares its processor may have been slow
+/// when they were first measured.
+pub(super) fn again(threads: usize, before: &Ceilings) -> Result<(Ceilings, String)> {
+    let found = measured(threads)?;
+    let higher = Ceilings {
+        f32_flops: found.f32_flops.max(before.f32_flops),
+        bf16_flops: found.bf16_flops.max(before.bf16_flops),
+        memory_bytes: found.memory_bytes.max(before.memory_bytes),
+    };
+    keep(file().as_deref(), threads, &higher);
+    Ok((higher, "measured again, as kernels were faster than what was measured before".to_owned()))
+}
+
+fn measured(threads: usize) -> Result<Ceilings> {
     let cpus: Vec<usize> = allowed_cpus().into_iter().take(threads.max(1)).collect();
-    let found = measure(&cpus).context("cannot measure what the machine can do at most")?;
+    measure(&cpus).context("cannot measure what the machine can do at most")
+}
+
+/// Keeps a measurement. A place that cannot be written only means that it is measured again.
+fn keep(path: Option<&Path>, threads: usize, found: &Ceilings) {
     let kept = Kept {
         warpt_version: env!("CARGO_PKG_VERSION").to_owned(),
         threads,
@@ -49,14 +79,8 @@ pub(super) fn ceilings(threads: usize) -> Result<(Ceilings, String)> {
         bf16_flops: found.bf16_flops,
         memory_bytes: found.memory_bytes,
     };
-    // A place that cannot be written only means that it is measured again.
     if let (Some(path), Ok(text)) = (path, serde_json::to_vec_pretty(&kept)) {
-        let written = path
-            .parent()
-            .map(std::fs::create_dir_all)
-            .transpose()
-            .and_then(|_| std::fs::write(&path, text));
-        let _ = written;
+        let folder = path.parent().map(std::fs::create_dir_all).transpose();
+        let _ = folder.and_then(|_| std::fs::write(path, text));
     }
-    Ok((found, "measured now".to_owned()))
 }

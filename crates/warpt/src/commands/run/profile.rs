@@ -63,6 +63,25 @@ impl Profile {
         Ok(Self { steps, ceilings, origin, compile_seconds, runs, plan })
     }
 
+    /// Whether a kernel that computes was faster than the machine was thought to be.
+    pub(super) fn beats_the_ceilings(&self) -> bool {
+        const MATTERS: f64 = 1e-3;
+        kinds(&self.steps).iter().any(|kind| {
+            let (least, bound) = kind.limit_seconds(&self.ceilings);
+            bound == Bound::Compute && kind.seconds > MATTERS && least > kind.seconds
+        })
+    }
+
+    /// What it is held against.
+    pub(super) fn ceilings(&self) -> &Ceilings {
+        &self.ceilings
+    }
+
+    /// Holds it against other ceilings.
+    pub(super) fn hold_against(&mut self, (ceilings, origin): (Ceilings, String)) {
+        (self.ceilings, self.origin) = (ceilings, origin);
+    }
+
     /// Writes the files that were asked for.
     pub(super) fn write(&self, arguments: &RunArguments, output: &mut Output) -> Result<()> {
         let write = |path: &Path, text: &str| {
