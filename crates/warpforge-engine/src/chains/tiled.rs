@@ -2,7 +2,10 @@
 //! packed for it, and what lies between the parts stays in its cache.
 #![allow(unsafe_code)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use warpforge_tensor::DType;
 
 use super::{Chain, Source};
 use crate::EngineError;
@@ -10,7 +13,7 @@ use crate::kernels::{Cost, Kernel, Scratch};
 use crate::loops::LoopKernel;
 use crate::plan::Buffer;
 use crate::pool::Pool;
-use crate::products::blocked::{Multiplier, Part, ROWS, pieces};
+use crate::products::tiles::{Multiplier, Part, ROWS, pieces};
 
 /// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
 const BETWEEN: usize = 1 << 15;
@@ -62,6 +65,15 @@ fn block(chain: &Chain) -> usize {
     ((BETWEEN / width.max(1) / ROWS).max(1) * ROWS).min(height)
 }
 
+/// The two products, where tiles take them: those of f32, and narrower ones where no library has instructions for them.
+fn products(chain: &Chain) -> Result<[Multiplier; 2], EngineError> {
+    let mut dtypes = chain.first.dtypes.iter().chain(&chain.second.dtypes);
+    if cfg!(feature = "onednn") && dtypes.any(|dtype| *dtype != DType::F32) {
+        return Err(EngineError::Unsupported("a chain of narrow numbers by tiles".into()));
+    }
+    Ok([Multiplier::new(&chain.first)?, Multiplier::new(&chain.second)?])
+}
+
 /// What a thread's room consists of.
 fn room(products: &[Multiplier; 2], block: usize, bytes: [usize; 2]) -> Room {
     let mut room = Room::default();
@@ -86,7 +98,7 @@ impl TiledChain {
         scratch: &Arc<Scratch>,
         cost: Cost,
     ) -> Result<Self, EngineError> {
-        let products = [Multiplier::new(&chain.first)?, Multiplier::new(&chain.second)?];
+        let products = products(chain)?;
         let block = block(chain);
         let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
         let room = room(&products, block, bytes);
@@ -108,10 +120,9 @@ impl TiledChain {
 
     /// Room that so many threads need for a chain; none where tiles do not take it.
     pub(crate) fn scratch_bytes(chain: &Chain, threads: usize) -> usize {
-        let made = [&chain.first, &chain.second].map(Multiplier::new);
-        let [Ok(first), Ok(second)] = made else { return 0 };
+        let Ok(products) = products(chain) else { return 0 };
         let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
-        room(&[first, second], block(chain), bytes).bytes * threads.max(1)
+        room(&products, block(chain), bytes).bytes * threads.max(1)
     }
 
     /// The operands of a part, with what the part before it made.
@@ -217,10 +228,10 @@ impl Kernel for TiledChain {
         let parts = (self.threads * TASKS).div_ceil(count);
         let parts = pieces(height, height.div_ceil(parts).next_multiple_of(ROWS));
         let free: Mutex<Vec<usize>> = Mutex::new((0..self.threads).collect());
-        let crowded: Mutex<bool> = Mutex::new(false);
+        let crowded = AtomicBool::new(false);
         pool.run(count * parts.len(), &|task| {
             let Some(place) = free.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
-                *crowded.lock().unwrap_or_else(PoisonError::into_inner) = true;
+                crowded.store(true, Ordering::Relaxed);
                 return;
             };
             let rows = parts[task % parts.len()].clone();
@@ -231,7 +242,7 @@ impl Kernel for TiledChain {
             }
             free.lock().unwrap_or_else(PoisonError::into_inner).push(place);
         });
-        if crowded.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if crowded.into_inner() {
             return Err(EngineError::Threads("more threads than a chain was made for".into()));
         }
         Ok(())

@@ -18,7 +18,7 @@ use crate::convolutions;
 use crate::kernels::{Cost, traffic};
 use crate::loops::lower;
 use crate::pattern::places;
-use crate::products::{self, Product, blocked};
+use crate::products::{self, Product, tiles};
 use crate::single;
 
 /// Ops in one cluster at most.
@@ -454,7 +454,7 @@ impl<'a> Grower<'a> {
 /// The product or convolution a function computes, with what follows it.
 fn core(function: &Function) -> Option<Work> {
     let product = products::recognize(function, true);
-    let takes = |product: &Product| LIBRARY || product.tails.is_empty() || blocked::takes(product);
+    let takes = |product: &Product| LIBRARY || product.tails.is_empty() || tiles::takes(product);
     if let Some(product) = product.filter(takes) {
         return Some(Work::Product(Box::new(product)));
     }

@@ -18,7 +18,9 @@ use crate::passes::Precision;
 use crate::pattern::sizes;
 use crate::plan::{Buffer, Control, StepReport};
 use crate::pool::Pool;
-use crate::products::{Blocked, Product};
+#[cfg(feature = "onednn")]
+use crate::products::tiles;
+use crate::products::{Product, TiledProduct};
 
 pub(crate) use interpreted::Interpreted;
 pub(crate) use scratch::Scratch;
@@ -149,26 +151,21 @@ impl Device {
         }
     }
 
-    /// The chain by tiles, where they take it: of f32, and of narrower numbers where there is no library, which is faster
-    /// with those.
-    fn tiled(&self, chain: &Chain, cost: Cost) -> Option<Arc<dyn Kernel>> {
-        let mut dtypes = chain.first.dtypes.iter().chain(&chain.second.dtypes);
-        if cfg!(feature = "onednn") && dtypes.any(|dtype| *dtype != DType::F32) {
-            return None;
-        }
+    /// The chain by tiles, where they take it.
+    fn tiled_chain(&self, chain: &Chain, cost: Cost) -> Option<Arc<dyn Kernel>> {
         let threads = self.pool.threads();
         let made = TiledChain::new(chain, threads, &self.scratch, cost).ok()?;
         Some(Arc::new(made))
     }
 
     /// The product by tiles, where they take it.
-    fn blocked(
+    fn tiled_product(
         &self,
         product: &Product,
         weights: Option<*const u8>,
         cost: Cost,
     ) -> Option<Arc<dyn Kernel>> {
-        let made = Blocked::new(product, weights, &self.pool, &self.scratch, cost).ok()?;
+        let made = TiledProduct::new(product, weights, &self.pool, &self.scratch, cost).ok()?;
         Some(Arc::new(made))
     }
 
@@ -180,13 +177,11 @@ impl Device {
         fixed: &[Option<*const u8>],
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
-        // Of few rows, what tiles take to pack the right operand in each launch is too much.
-        const LEAST_ROWS: usize = 128;
         let weights = fixed.get(product.operands[1]).copied().flatten();
-        if (weights.is_some() || product.rows.size >= LEAST_ROWS)
-            && let Some(blocked) = self.blocked(product, weights, cost)
+        if (weights.is_some() || tiles::worth_packing(product))
+            && let Some(tiled) = self.tiled_product(product, weights, cost)
         {
-            return (blocked, None);
+            return (tiled, None);
         }
         match crate::products::Library::new(product, &self.library, weights, cost) {
             Ok(library) => (Arc::new(library), None),
@@ -222,7 +217,7 @@ impl Device {
         chain: &Chain,
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
-        if let Some(tiled) = self.tiled(chain, cost) {
+        if let Some(tiled) = self.tiled_chain(chain, cost) {
             return (tiled, None);
         }
         match crate::chains::LibraryChain::new(chain, self.pool.threads(), cost) {
@@ -238,7 +233,7 @@ impl Device {
         chain: &Chain,
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
-        if let Some(tiled) = self.tiled(chain, cost) {
+        if let Some(tiled) = self.tiled_chain(chain, cost) {
             return (tiled, None);
         }
         let reason = "chains need the vendor library".to_owned();
@@ -266,8 +261,8 @@ impl Device {
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
         let weights = fixed.get(product.operands[1]).copied().flatten();
-        if let Some(blocked) = self.blocked(product, weights, cost) {
-            return (blocked, None);
+        if let Some(tiled) = self.tiled_product(product, weights, cost) {
+            return (tiled, None);
         }
         (Arc::new(Portable { product: product.clone(), cost }), None)
     }

@@ -13,7 +13,7 @@ use super::{Options, entry_name};
 use crate::chains::TiledChain;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::passes::entry;
-use crate::products::blocked;
+use crate::products::tiles;
 use crate::{EngineError, Place};
 
 /// The plan, not yet made.
@@ -131,10 +131,10 @@ fn packed_bytes(function: &Function, clusters: &[Cluster], known: &HashMap<Value
 /// Room that a cluster needs while it runs, which the next one uses again.
 fn scratch_bytes(cluster: &Cluster, known: &HashMap<ValueId, usize>, threads: usize) -> u64 {
     match &cluster.work {
-        Work::Product(product) if blocked::takes(product) => {
+        Work::Product(product) if tiles::takes(product) => {
             let right = cluster.outlined.inputs.get(product.operands[1]);
             let fixed = right.is_some_and(|input| known.contains_key(input));
-            blocked::scratch_bytes(product, fixed) as u64
+            tiles::scratch_bytes(product, fixed) as u64
         }
         Work::Chain(chain) => TiledChain::scratch_bytes(chain, threads) as u64,
         _ => 0,

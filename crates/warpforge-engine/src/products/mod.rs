@@ -1,19 +1,19 @@
 //! Matrix products: which ops they are made of, how their operands lie, and the kernels that compute them.
 
-pub(crate) mod blocked;
 #[cfg(feature = "onednn")]
 mod library;
 mod portable;
 mod recognize;
 #[cfg(feature = "onednn")]
 mod rows;
+pub(crate) mod tiles;
 
-pub(crate) use blocked::Blocked;
 #[cfg(feature = "onednn")]
 pub(crate) use library::Library;
 pub(crate) use recognize::recognize;
 #[cfg(feature = "onednn")]
 pub(crate) use rows::Rows;
+pub(crate) use tiles::TiledProduct;
 
 use warpforge_tensor::DType;
 

@@ -8,7 +8,7 @@ use super::super::cluster::{Cluster, Work};
 use super::super::outline::Outlined;
 use super::{Grower, LIBRARY};
 use crate::chains::{self, Chain, Source};
-use crate::products::blocked::Multiplier;
+use crate::products::tiles::Multiplier;
 
 impl Grower<'_> {
     /// Products, the loop over their rows and the product with what that makes as one cluster, where that is a chain.

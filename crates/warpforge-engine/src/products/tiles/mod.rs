@@ -38,7 +38,7 @@ const PANELS: usize = 4;
 const LEAST_ROWS: usize = 48;
 
 /// A product of f32 matrices by tiles.
-pub(crate) struct Blocked {
+pub(crate) struct TiledProduct {
     multiplier: Multiplier,
     /// The right operand's panels, where it never changes.
     panels: Option<Buffer>,
@@ -78,7 +78,15 @@ pub(crate) fn takes(product: &Product) -> bool {
         && Multiplier::new(product).is_ok()
 }
 
-impl Blocked {
+/// Whether a product has so many rows that packing a right operand that changes, in each launch, is little beside it. It
+/// matters where something else could take the product.
+#[cfg(feature = "onednn")]
+pub(crate) fn worth_packing(product: &Product) -> bool {
+    const LEAST_ROWS: usize = 128;
+    product.rows.size >= LEAST_ROWS
+}
+
+impl TiledProduct {
     /// Makes a product ready. `weights` leads to the right operand where it never changes.
     pub(crate) fn new(
         product: &Product,
@@ -130,7 +138,7 @@ pub(crate) fn pieces(count: usize, length: usize) -> Vec<Range<usize>> {
     (0..count).step_by(each.max(1)).map(|start| start..(start + each).min(count)).collect()
 }
 
-impl Kernel for Blocked {
+impl Kernel for TiledProduct {
     fn backend(&self) -> &'static str {
         "tiles"
     }
