@@ -58,8 +58,10 @@ pub enum Attribute {
     },
     Dense(Dense),
     Dictionary(Attributes),
-    /// `@name`, with nested names joined by `::`.
+    /// `@name`.
     Symbol(String),
+    /// `@outer::@inner`, outermost first.
+    NestedSymbol(Vec<String>),
     /// `#dialect<name VALUE>`.
     Enumeration {
         dialect: String,
@@ -115,6 +117,7 @@ impl Attribute {
             Self::Dense(_) => "a constant",
             Self::Dictionary(_) => "a dictionary",
             Self::Symbol(_) => "a symbol",
+            Self::NestedSymbol(_) => "a nested symbol",
             Self::Enumeration { .. } => "an enumeration",
             Self::Structure { .. } | Self::Opaque { .. } => "a structure",
         }
@@ -225,6 +228,10 @@ impl fmt::Display for Attribute {
             Self::Dense(dense) => write!(formatter, "{dense} : {}", dense.ty),
             Self::Dictionary(attributes) => write!(formatter, "{{{attributes}}}"),
             Self::Symbol(name) => formatter.write_str(&symbol_text(name)),
+            Self::NestedSymbol(names) => {
+                let names: Vec<String> = names.iter().map(|name| symbol_text(name)).collect();
+                formatter.write_str(&names.join("::"))
+            }
             Self::Enumeration { dialect, name, value } => {
                 write!(formatter, "#{dialect}<{name} {value}>")
             }

@@ -140,6 +140,16 @@ fn constants_of_every_form() {
 }
 
 #[test]
+fn symbols_with_colons_and_nested_ones_stay_what_they_are() {
+    let long = "a::@b".repeat(100);
+    let program = comes_back(&format!(
+        "module @\"{long}\" attributes {{x = @a::@\"b::c\"}} {{ func.func @f() {{ return }} }}"
+    ));
+    assert_eq!(program.name.as_deref(), Some(long.as_str()));
+    assert!(program.to_string().contains("@a::@\"b::c\""));
+}
+
+#[test]
 fn locations_names_and_attributes() {
     let program = comes_back(
         r##"#map = {a = 1 : i64}

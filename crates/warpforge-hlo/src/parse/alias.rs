@@ -115,6 +115,9 @@ impl Expands for Attribute {
             Self::String(bytes) => bytes.len() / bytes_per_part,
             Self::Opaque { body, .. } => body.len() / bytes_per_part,
             Self::Symbol(name) => name.len() / bytes_per_part,
+            Self::NestedSymbol(names) => {
+                names.iter().map(|name| 1 + name.len() / bytes_per_part).sum()
+            }
             Self::IntegerArray { values, .. } => values.len(),
             Self::FloatArray { values, .. } => values.len(),
             // Its elements are shared, not copied.

@@ -63,13 +63,26 @@ fn inner(cursor: &mut Cursor<'_>, scope: &mut Scope<'_>) -> Parse<Attribute> {
             cursor.list("[", "]", |cursor| attribute(cursor, scope)).map(Attribute::Array)
         }
         Some(b'{') => dictionary(cursor, scope).map(Attribute::Dictionary),
-        Some(b'@') => cursor.symbol().map(Attribute::Symbol),
+        Some(b'@') => symbol(cursor),
         Some(b'#') => dialect_attribute(cursor, scope),
         Some(b'!') => types::ty(cursor, &scope.types()).map(Attribute::Type),
         Some(b'(') => function_type(cursor, scope),
         Some(b'-' | b'0'..=b'9') => number(cursor),
         _ => worded(cursor, scope),
     }
+}
+
+fn symbol(cursor: &mut Cursor<'_>) -> Parse<Attribute> {
+    let mut names = vec![cursor.symbol()?];
+    while let Some(inner) = cursor.inner_symbol()? {
+        cursor.enter()?;
+        names.push(inner);
+    }
+    names[1..].iter().for_each(|_| cursor.leave());
+    Ok(match <[String; 1]>::try_from(names) {
+        Ok([name]) => Attribute::Symbol(name),
+        Err(names) => Attribute::NestedSymbol(names),
+    })
 }
 
 fn worded(cursor: &mut Cursor<'_>, scope: &mut Scope<'_>) -> Parse<Attribute> {

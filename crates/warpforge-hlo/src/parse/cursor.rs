@@ -207,21 +207,24 @@ impl<'text> Cursor<'text> {
         if name.is_empty() { self.fail("expected a name") } else { Ok(name) }
     }
 
-    /// A name after `@`, in quotes or not, with nested ones joined by `::`.
+    /// A name after `@`, in quotes or not.
     pub(super) fn symbol(&mut self) -> Parse<String> {
         self.expect("@")?;
-        let mut name = if self.bytes().get(self.at) == Some(&b'"') {
+        if self.bytes().get(self.at) == Some(&b'"') {
             let bytes = self.string()?;
-            String::from_utf8(bytes).or_else(|_| self.fail("a symbol's name must be UTF-8"))?
+            String::from_utf8(bytes).or_else(|_| self.fail("a symbol's name must be UTF-8"))
         } else {
-            self.suffix()?.to_owned()
-        };
-        if self.bytes()[self.at..].starts_with(b"::@") {
-            self.at += 2;
-            let inner = self.nested(Self::symbol)?;
-            name = format!("{name}::{inner}");
+            Ok(self.suffix()?.to_owned())
         }
-        Ok(name)
+    }
+
+    /// The name of something inside of what the symbol before names, where one follows.
+    pub(super) fn inner_symbol(&mut self) -> Parse<Option<String>> {
+        if !self.bytes()[self.at..].starts_with(b"::@") {
+            return Ok(None);
+        }
+        self.at += 2;
+        self.symbol().map(Some)
     }
 
     /// Decimal digits.

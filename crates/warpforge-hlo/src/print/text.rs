@@ -72,15 +72,9 @@ pub(crate) fn quoted(bytes: &[u8]) -> String {
 
 /// `@name`, in quotes where the name is not an identifier.
 pub(crate) fn symbol_text(name: &str) -> String {
-    let parts: Vec<String> = name
-        .split("::")
-        .map(|part| {
-            let bare = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.'));
-            if bare { format!("@{part}") } else { format!("@{}", quoted(part.as_bytes())) }
-        })
-        .collect();
-    parts.join("::")
+    let bare = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.'));
+    if bare { format!("@{name}") } else { format!("@{}", quoted(name.as_bytes())) }
 }
 
 impl fmt::Display for Dense {
@@ -190,5 +184,6 @@ mod tests {
         assert_eq!(quoted(b"a\"b\\\n\xff"), "\"a\\22b\\\\\\0A\\FF\"");
         assert_eq!(symbol_text("a.b"), "@a.b");
         assert_eq!(symbol_text("a b"), "@\"a b\"");
+        assert_eq!(symbol_text("a::b"), "@\"a::b\"");
     }
 }
