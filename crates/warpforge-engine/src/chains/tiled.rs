@@ -2,18 +2,17 @@
 //! packed for it, and what lies between the parts stays in its cache.
 #![allow(unsafe_code)]
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use warpforge_tensor::DType;
 
 use super::{Chain, Source};
 use crate::EngineError;
-use crate::kernels::{Cost, Kernel, Scratch};
+use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::loops::LoopKernel;
 use crate::plan::Buffer;
 use crate::pool::Pool;
-use crate::products::tiles::{Multiplier, Part, ROWS, pieces};
+use crate::products::tiles::{Multiplier, Part, pieces};
 
 /// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
 const BETWEEN: usize = 1 << 15;
@@ -27,6 +26,8 @@ struct Room {
     panels: [usize; 2],
     /// The strips of the left operand at hand.
     strips: usize,
+    /// Sums that are not finished.
+    sums: usize,
     /// What the first product makes of a block of rows, and what the loop makes of that.
     between: [usize; 2],
     bytes: usize,
@@ -60,18 +61,35 @@ struct Memory<'a> {
 unsafe impl Sync for Memory<'_> {}
 
 /// Rows worked on at a time.
-fn block(chain: &Chain) -> usize {
-    let (height, width) = (chain.first.rows.size, chain.first.columns.size);
-    ((BETWEEN / width.max(1) / ROWS).max(1) * ROWS).min(height)
+fn block(products: &[Multiplier; 2]) -> usize {
+    let first = products[0].product();
+    let strip = products[0].strip_rows().max(products[1].strip_rows());
+    ((BETWEEN / first.columns.size.max(1) / strip).max(1) * strip).min(first.rows.size)
 }
 
-/// The two products, where tiles take them: those of f32, and narrower ones where no library has instructions for them.
+/// The two products, where tiles take them: those of f32, and narrower ones by the matrix unit or where no library has
+/// instructions for them.
 fn products(chain: &Chain) -> Result<[Multiplier; 2], EngineError> {
-    let mut dtypes = chain.first.dtypes.iter().chain(&chain.second.dtypes);
-    if cfg!(feature = "onednn") && dtypes.any(|dtype| *dtype != DType::F32) {
+    let products = [Multiplier::new(&chain.first)?, Multiplier::new(&chain.second)?];
+    let best = |multiplier: &Multiplier| {
+        multiplier.is_by_matrices() || multiplier.product().dtypes == [DType::F32; 3]
+    };
+    if cfg!(feature = "onednn") && !products.iter().all(best) {
         return Err(EngineError::Unsupported("a chain of narrow numbers by tiles".into()));
     }
-    Ok([Multiplier::new(&chain.first)?, Multiplier::new(&chain.second)?])
+    Ok(products)
+}
+
+/// The same chain, but what the first product makes stays f32 until the loop has read it.
+fn widened(chain: &Chain) -> Chain {
+    let mut chain = chain.clone();
+    chain.first.dtypes[2] = DType::F32;
+    for access in &mut chain.rows.kernel.inputs {
+        if chain.sources[1].get(access.operand) == Some(&Source::Before) {
+            access.dtype = DType::F32;
+        }
+    }
+    chain
 }
 
 /// What a thread's room consists of.
@@ -84,10 +102,12 @@ fn room(products: &[Multiplier; 2], block: usize, bytes: [usize; 2]) -> Room {
     };
     let [first, second] = products;
     let elements = block * first.product().columns.size;
-    let panels = [take(first.panel_numbers() * 4), take(second.panel_numbers() * 4)];
-    let strips = take(first.strip_numbers(block).max(second.strip_numbers(block)) * 4);
+    let panels = [take(first.panel_bytes()), take(second.panel_bytes())];
+    let strips = take(first.strip_bytes(block).max(second.strip_bytes(block)));
+    let sums = |product: &Multiplier| product.sum_bytes(block, product.panel_count());
+    let sums = take(sums(first).max(sums(second)));
     let between = [take(elements * bytes[0]), take(elements * bytes[1])];
-    Room { panels, strips, between, ..room }
+    Room { panels, strips, sums, between, ..room }
 }
 
 impl TiledChain {
@@ -98,8 +118,9 @@ impl TiledChain {
         scratch: &Arc<Scratch>,
         cost: Cost,
     ) -> Result<Self, EngineError> {
+        let chain = &widened(chain);
         let products = products(chain)?;
-        let block = block(chain);
+        let block = block(&products);
         let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
         let room = room(&products, block, bytes);
         scratch.reserve(room.bytes * threads.max(1));
@@ -120,9 +141,10 @@ impl TiledChain {
 
     /// Room that so many threads need for a chain; none where tiles do not take it.
     pub(crate) fn scratch_bytes(chain: &Chain, threads: usize) -> usize {
+        let chain = &widened(chain);
         let Ok(products) = products(chain) else { return 0 };
         let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
-        room(&products, block(chain), bytes).bytes * threads.max(1)
+        room(&products, block(&products), bytes).bytes * threads.max(1)
     }
 
     /// The operands of a part, with what the part before it made.
@@ -148,10 +170,11 @@ impl TiledChain {
     ) {
         let [first, second] = &self.products;
         // SAFETY: the room has all of these places.
-        let (panels, strips, between) = unsafe {
+        let (panels, strips, sums, between) = unsafe {
             (
-                self.room.panels.map(|at| room.add(at).cast::<f32>()),
-                room.add(self.room.strips).cast::<f32>(),
+                self.room.panels.map(|at| room.add(at)),
+                room.add(self.room.strips),
+                room.add(self.room.sums),
                 self.room.between.map(|at| room.add(at)),
             )
         };
@@ -168,15 +191,17 @@ impl TiledChain {
         let (height, width) = (first.product().rows.size, first.product().columns.size);
         for start in rows.clone().step_by(self.block) {
             let end = (start + self.block).min(rows.end);
-            let strip_count = (end - start).div_ceil(ROWS);
+            let strip_counts =
+                [first, second].map(|product| (end - start).div_ceil(product.strip_rows()));
             // Parts count from the first row of all, so what is kept of a few begins before its room.
             let element = (number * height + start) * width;
             let shifted = [0, 1].map(|at| between[at].wrapping_sub(element * self.bytes[at]));
-            let part = |at: usize, panels, given, out| Part {
+            let part = |at: usize, panels: *mut u8, given, out| Part {
                 number,
                 rows: (start, end),
                 strips: strips.cast_const(),
-                panels: panels as *const f32,
+                panels: panels.cast_const(),
+                sums,
                 inputs: given,
                 out: if at == 0 { shifted[0] } else { out },
             };
@@ -184,23 +209,23 @@ impl TiledChain {
             // between the parts has room for them.
             unsafe {
                 let left = given[0][first.product().operands[0]];
-                for strip in 0..strip_count {
+                for strip in 0..strip_counts[0] {
                     first.pack_strip(left, number, (start, end), strip, strips);
                 }
                 let scores = part(0, panels[0], &given[0], std::ptr::null_mut());
-                first.multiply(&scores, &(0..strip_count), &(0..first.panel_count()));
+                first.multiply(&scores, &(0..strip_counts[0]), &(0..first.panel_count()));
 
                 let mut loaded = self.operands(1, memory.inputs, shifted[0].cast_const());
                 loaded.extend(self.constants.iter().map(|tensor| tensor.pointer().cast_const()));
                 let elements = element..element + (end - start) * width;
                 self.kernel.run_part(elements, &loaded, &[shifted[1]]);
 
-                for strip in 0..strip_count {
+                for strip in 0..strip_counts[1] {
                     let left = shifted[1].cast_const();
                     second.pack_strip(left, number, (start, end), strip, strips);
                 }
                 let result = part(1, panels[1], &given[1], memory.output);
-                second.multiply(&result, &(0..strip_count), &(0..second.panel_count()));
+                second.multiply(&result, &(0..strip_counts[1]), &(0..second.panel_count()));
             }
         }
     }
@@ -226,25 +251,19 @@ impl Kernel for TiledChain {
         let product = self.products[0].product();
         let (count, height) = (product.count(), product.rows.size);
         let parts = (self.threads * TASKS).div_ceil(count);
-        let parts = pieces(height, height.div_ceil(parts).next_multiple_of(ROWS));
-        let free: Mutex<Vec<usize>> = Mutex::new((0..self.threads).collect());
-        let crowded = AtomicBool::new(false);
+        let strip = self.products[0].strip_rows().max(self.products[1].strip_rows());
+        let parts = pieces(height, height.div_ceil(parts).next_multiple_of(strip));
+        let rooms = Rooms::new(self.threads);
         pool.run(count * parts.len(), &|task| {
-            let Some(place) = free.lock().unwrap_or_else(PoisonError::into_inner).pop() else {
-                crowded.store(true, Ordering::Relaxed);
-                return;
-            };
-            let rows = parts[task % parts.len()].clone();
-            // SAFETY: the caller's promise; there is a room for each thread, and each task has rows of its own.
-            unsafe {
-                let room = memory.rooms.add(place * self.room.bytes);
-                self.rows(memory, room, task / parts.len(), rows);
-            }
-            free.lock().unwrap_or_else(PoisonError::into_inner).push(place);
+            rooms.with(|place| {
+                let rows = parts[task % parts.len()].clone();
+                // SAFETY: the caller's promise; there is a room for each thread, and each task has rows of its own.
+                unsafe {
+                    let room = memory.rooms.add(place * self.room.bytes);
+                    self.rows(memory, room, task / parts.len(), rows);
+                }
+            });
         });
-        if crowded.into_inner() {
-            return Err(EngineError::Threads("more threads than a chain was made for".into()));
-        }
-        Ok(())
+        rooms.check()
     }
 }

@@ -23,7 +23,7 @@ use crate::products::tiles;
 use crate::products::{Product, TiledProduct};
 
 pub(crate) use interpreted::Interpreted;
-pub(crate) use scratch::Scratch;
+pub(crate) use scratch::{Rooms, Scratch};
 
 /// What a launch does at least: arithmetic, and bytes read and written once each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

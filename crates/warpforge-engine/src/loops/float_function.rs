@@ -77,8 +77,16 @@ pub(super) fn exp<const FMA: bool>(x: f32) -> f32 {
     let (n, r) = reduced::<FMA>(bounded);
     let p = polynomial::<FMA, 6>(r, &EXP);
     let value = fused::<FMA>(r * r, p, r) + 1.0;
-    let value = pick(nothing, 0.0, scaled(value, n));
-    pick(x.is_nan(), x, value)
+    pick(nothing, 0.0, scaled(value, n))
+}
+
+/// e to the power of x, where that is not above 0; 0 where it is too small to be normal.
+#[inline(always)]
+pub(super) fn exp_of_negative<const FMA: bool>(x: f32) -> f32 {
+    let nothing = x < -87.0;
+    let (n, r) = reduced::<FMA>(pick(nothing, 0.0, x));
+    let value = fused::<FMA>(r * r, polynomial::<FMA, 6>(r, &EXP), r) + 1.0;
+    pick(nothing, 0.0, value * power_of_two(n))
 }
 
 const EXPM1: [f32; 7] = [
@@ -256,33 +264,38 @@ fn erfc_large<const FMA: bool>(x: f32) -> f32 {
     (power * scale * wide_polynomial::<FMA, 11>(1.0 / (x + 2.0), &SCALED_ERFC)) as f32
 }
 
-/// erfc of a number of at least 1, as exactly as 1 minus it needs.
-#[inline(always)]
-fn erfc_beyond_one<const FMA: bool>(x: f32) -> f32 {
-    const COEFFICIENTS: [f32; 11] = narrowed(&SCALED_ERFC);
-    // From 4 on what is left is less than half a unit of the last place of 1.
-    let x = x.min(4.0);
-    exp::<FMA>(-(x * x)) * polynomial::<FMA, 11>(1.0 / (x + 2.0), &COEFFICIENTS)
-}
+/// `erf(x) / x - 1` by powers of `x^2`, up to x = 0.89.
+const ERF_SHORT: [f32; 6] = [
+    0.128_379_154_717_392_95,
+    -0.376_125_299_046_585_3,
+    0.112_822_158_722_467_36,
+    -0.026_781_841_310_650_558,
+    0.005_016_584_263_632_321,
+    -0.000_611_560_688_551_174_8,
+];
 
-const fn narrowed<const N: usize>(wide: &[f64; N]) -> [f32; N] {
-    let mut narrow = [0.0; N];
-    let mut place = 0;
-    while place < N {
-        narrow[place] = wide[place] as f32;
-        place += 1;
-    }
-    narrow
-}
+/// The logarithm of `erfc(x)` by powers of `x`, from 0.88 to 4, as exactly as 1 minus erfc needs.
+const LOG_ERFC: [f32; 7] = [
+    -0.000_150_558_814_642_149_38,
+    -1.127_862_536_852_309_6,
+    -0.636_866_858_950_624_1,
+    -0.104_208_821_913_215_87,
+    0.022_360_709_625_788_684,
+    -0.003_076_810_621_143_337_4,
+    0.000_199_364_426_930_864_33,
+];
 
 /// The error function.
 #[inline(always)]
 pub(super) fn erf<const FMA: bool>(x: f32) -> f32 {
     let size = x.abs();
-    let small = erf_small::<FMA>(x);
-    let large = (1.0 - erfc_beyond_one::<FMA>(size.max(1.0))).copysign(x);
-    let value = pick(size < 1.0, small, large);
-    pick(x.is_nan(), x, value)
+    let small = fused::<FMA>(x, polynomial::<FMA, 6>(x * x, &ERF_SHORT), x);
+    // From 4 on what is left is less than half a unit of the last place of 1.
+    let (n, r) = reduced::<FMA>(polynomial::<FMA, 7>(size.min(4.0), &LOG_ERFC));
+    let power = fused::<FMA>(r * r, polynomial::<FMA, 6>(r, &EXP), r) + 1.0;
+    let large = fused::<FMA>(-power, power_of_two(n), 1.0).copysign(x);
+    // What is no number goes the short way, and stays none.
+    pick(size >= 0.89, large, small)
 }
 
 /// 1 minus the error function, also exact where that is small.

@@ -1,17 +1,18 @@
 //! Softmax of rows as one instruction: the five that it is written as go over the row five times, and a division of every
 //! element takes longer than all the rest.
 //!
-//! What always holds: the numbers are those of the five instructions, sums in f64 in the same order, but for the quotient,
-//! which is the product with the reciprocal, corrected once; its error is below one unit in the last place.
+//! What always holds: the numbers are those of the five instructions but for the quotient, which is the product with the
+//! reciprocal, corrected once, with an error below one unit in the last place; and for powers too small to be normal, which
+//! are 0. Sums are taken in f64, groups of a few in f32 before. Where the sum is
+//! rounded to a narrower type before it divides, as programs of such types write it, that rounding is left out.
 
 use std::collections::HashSet;
 
 use warpforge_hlo::ir::{Binary, Unary};
 
-use super::float_function::exp;
+use super::float_function::exp_of_negative;
 use super::instruction::{Instruction, Number, Operand, Register};
 use super::kernel::RegisterInfo;
-use super::lane::Lane;
 use super::vector::{PARTS, fold};
 
 /// The code with every softmax as one instruction, where nothing else reads what lies between its parts.
@@ -21,18 +22,27 @@ pub(super) fn recognize(
     kept: &HashSet<Register>,
 ) -> Vec<Instruction> {
     let reader = Reader { code: &code, registers, kept };
-    let found: Vec<([usize; 5], Register, Register)> =
-        (0..code.len()).filter_map(|at| reader.softmax(at)).collect();
-    let parts: HashSet<usize> = found.iter().flat_map(|(parts, ..)| *parts).collect();
+    let found: Vec<Found> = (0..code.len()).filter_map(|at| reader.softmax(at)).collect();
+    let parts: HashSet<usize> = found.iter().flat_map(|found| found.parts.clone()).collect();
     let mut new = Vec::with_capacity(code.len());
     for (at, instruction) in code.into_iter().enumerate() {
-        match found.iter().find(|(parts, ..)| parts[4] == at) {
-            Some((_, from, to)) => new.push(Instruction::Softmax { from: *from, to: *to }),
+        match found.iter().find(|found| found.parts.last() == Some(&at)) {
+            Some(Found { from, to, .. }) => {
+                new.push(Instruction::Softmax { from: *from, to: *to });
+            }
             None if parts.contains(&at) => {}
             None => new.push(instruction),
         }
     }
     new
+}
+
+/// A softmax: the places of greatest, difference, power, sum, its rounding if there is one, and quotient; what is read and
+/// written.
+struct Found {
+    parts: Vec<usize>,
+    from: Register,
+    to: Register,
 }
 
 struct Reader<'a> {
@@ -43,12 +53,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The places of greatest, difference, power, sum and quotient, of which `at` is the last; what is read and written.
-    fn softmax(&self, at: usize) -> Option<([usize; 5], Register, Register)> {
+    /// The softmax whose quotient is at this place.
+    fn softmax(&self, at: usize) -> Option<Found> {
         let Instruction::Binary { op: Binary::Divide, a, b, to } = &self.code[at] else {
             return None;
         };
-        let (powers, sums) = (register(*a)?, register(*b)?);
+        let (powers, divisors) = (register(*a)?, register(*b)?);
+        let (sums, rounded) = match self.maker(divisors)? {
+            (at, Instruction::Round { from, .. }) => (register(*from)?, Some(at)),
+            _ => (divisors, None),
+        };
         let (sum_at, sum) = self.maker(sums)?;
         let (power_at, power) = self.maker(powers)?;
         let Instruction::Unary { op: Unary::Exponential, from, .. } = power else { return None };
@@ -71,12 +85,16 @@ impl Reader<'_> {
         };
         let fits = reduces(sum, Binary::Add, powers, 0.0)
             && reduces(most, Binary::Maximum, source, f32::NEG_INFINITY)
-            && self.only_read(sums, &[at])
+            && self.only_read(divisors, &[at])
+            && self.only_read(sums, &[rounded.unwrap_or(at)])
             && self.only_read(powers, &[sum_at, at])
             && self.only_read(differences, &[power_at])
             && self.only_read(greatest, &[difference_at])
             && self.registers[to.0].number == Number::F32;
-        fits.then_some(([greatest_at, difference_at, power_at, sum_at, at], source, *to))
+        let mut parts = vec![greatest_at, difference_at, power_at, sum_at];
+        parts.extend(rounded);
+        parts.push(at);
+        fits.then_some(Found { parts, from: source, to: *to })
     }
 
     fn maker(&self, register: Register) -> Option<(usize, &Instruction)> {
@@ -102,28 +120,35 @@ fn register(operand: Operand) -> Option<Register> {
     }
 }
 
+/// So many groups of powers are summed in f32 before the sum joins those in f64.
+const GROUPS: usize = 16;
+
 /// Softmax of each row.
 #[inline(always)]
 pub(super) fn rows<const FMA: bool>(from: &[f32], row: usize, out: &mut [f32]) {
     for (from, out) in from.chunks(row.max(1)).zip(out.chunks_mut(row.max(1))) {
-        let low = f32::NEG_INFINITY;
-        let greatest = fold(from, low, low, |x| x, <f32 as Lane>::maximum);
-        let mut parts = [0.0_f64; PARTS];
-        let (chunks, rest) = from.as_chunks::<PARTS>();
-        let (rooms, room) = out.as_chunks_mut::<PARTS>();
-        for (chunk, room) in chunks.iter().zip(rooms) {
-            for (out, x) in room.iter_mut().zip(chunk) {
-                *out = exp::<FMA>(*x - greatest);
+        let greatest = greatest(from);
+        let mut wide = [0.0_f64; PARTS];
+        let groups = from.chunks(GROUPS * PARTS).zip(out.chunks_mut(GROUPS * PARTS));
+        for (from, out) in groups {
+            let mut sums = [0.0_f32; PARTS];
+            let (chunks, rest) = from.as_chunks::<PARTS>();
+            let (rooms, room) = out.as_chunks_mut::<PARTS>();
+            for (chunk, room) in chunks.iter().zip(rooms) {
+                *room = chunk.map(|x| exp_of_negative::<FMA>(x - greatest));
+                for (sum, power) in sums.iter_mut().zip(*room) {
+                    *sum += power;
+                }
             }
-            for (part, power) in parts.iter_mut().zip(room) {
-                *part += f64::from(*power);
+            for ((out, x), sum) in room.iter_mut().zip(rest).zip(&mut sums) {
+                *out = exp_of_negative::<FMA>(*x - greatest);
+                *sum += *out;
+            }
+            for (wide, sum) in wide.iter_mut().zip(sums) {
+                *wide += f64::from(sum);
             }
         }
-        for ((out, x), part) in room.iter_mut().zip(rest).zip(&mut parts) {
-            *out = exp::<FMA>(*x - greatest);
-            *part += f64::from(*out);
-        }
-        let sum = fold(&parts, 0.0, 0.0, |x| x, |a: f64, b: f64| a + b) as f32;
+        let sum = fold(&wide, 0.0, 0.0, |x| x, |a: f64, b: f64| a + b) as f32;
         let reciprocal = 1.0 / sum;
         for out in out.iter_mut() {
             *out = if FMA {
@@ -136,6 +161,13 @@ pub(super) fn rows<const FMA: bool>(from: &[f32], row: usize, out: &mut [f32]) {
             };
         }
     }
+}
+
+/// The greatest of some numbers. What is no number may be passed over here: its power is none either, nor is the sum.
+#[inline(always)]
+fn greatest(values: &[f32]) -> f32 {
+    let greater = |a: f32, b: f32| if b > a { b } else { a };
+    fold(values, f32::NEG_INFINITY, f32::NEG_INFINITY, |x| x, greater)
 }
 
 #[cfg(test)]

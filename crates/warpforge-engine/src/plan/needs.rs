@@ -134,7 +134,7 @@ fn scratch_bytes(cluster: &Cluster, known: &HashMap<ValueId, usize>, threads: us
         Work::Product(product) if tiles::takes(product) => {
             let right = cluster.outlined.inputs.get(product.operands[1]);
             let fixed = right.is_some_and(|input| known.contains_key(input));
-            tiles::scratch_bytes(product, fixed) as u64
+            tiles::scratch_bytes(product, fixed, threads) as u64
         }
         Work::Chain(chain) => TiledChain::scratch_bytes(chain, threads) as u64,
         _ => 0,

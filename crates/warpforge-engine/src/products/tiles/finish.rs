@@ -3,8 +3,8 @@
 
 use warpforge_tensor::DType;
 
-use super::line;
-use super::tile::Tile;
+use super::multiplier::Sums;
+use super::rows::{Beside, MOST, pass};
 use crate::EngineError;
 use crate::epilogue::{Activation, Tail, With};
 use crate::loops::{Isa, activate};
@@ -17,8 +17,8 @@ use crate::view::View;
 pub(super) struct Lying {
     start: isize,
     row: isize,
-    pub(super) column: isize,
-    pub(super) dtype: DType,
+    column: isize,
+    dtype: DType,
 }
 
 /// One thing that follows.
@@ -41,22 +41,22 @@ pub(super) struct Finish {
     out: Lying,
 }
 
-/// The same for one matrix of the batch.
+/// The same for one matrix of the batch: what is combined with other matrices in one go, and what follows that.
 pub(super) struct FinishAt {
-    steps: Vec<StepAt>,
+    passes: Vec<Pass>,
     out: Lying,
 }
 
-enum StepAt {
-    With { op: With, input: usize, lying: Lying },
-    Activation(Activation),
+struct Pass {
+    others: Vec<(With, usize, Lying)>,
+    /// Where there is none, the result is written.
+    then: Option<Activation>,
 }
 
 /// A tile's part of the result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) row: usize,
-    pub(super) rows: usize,
     pub(super) column: usize,
     pub(super) columns: usize,
 }
@@ -95,29 +95,34 @@ impl Finish {
     /// For a matrix of the batch.
     pub(super) fn at(&self, product: &Product, number: usize) -> FinishAt {
         let [_, _, start] = product.starts(number);
-        let step = |step: &Step| match step {
-            Step::Activation(activation) => StepAt::Activation(*activation),
-            Step::With { op, input, lying, batch } => {
-                let (mut start, mut number) = (lying.start, number);
-                for (index, stride) in product.batch.iter().zip(batch).rev() {
-                    start += (number % index.size.max(1)) as isize * stride;
-                    number /= index.size.max(1);
+        let mut passes = Vec::with_capacity(1);
+        let mut others = Vec::new();
+        for step in &self.steps {
+            match step {
+                Step::Activation(activation) => passes
+                    .push(Pass { others: std::mem::take(&mut others), then: Some(*activation) }),
+                Step::With { op, input, lying, batch } => {
+                    let (mut start, mut number) = (lying.start, number);
+                    for (index, stride) in product.batch.iter().zip(batch).rev() {
+                        start += (number % index.size.max(1)) as isize * stride;
+                        number /= index.size.max(1);
+                    }
+                    others.push((*op, *input, Lying { start, ..*lying }));
                 }
-                StepAt::With { op: *op, input: *input, lying: Lying { start, ..*lying } }
             }
-        };
-        FinishAt {
-            steps: self.steps.iter().map(step).collect(),
-            out: Lying { start: self.out.start + start, ..self.out },
         }
+        passes.push(Pass { others, then: None });
+        FinishAt { passes, out: Lying { start: self.out.start + start, ..self.out } }
     }
 }
 
 impl Lying {
-    /// Where a row of a place begins.
+    /// What is beside a tile at some place.
     #[inline(always)]
-    fn at(&self, place: &Place, row: usize) -> isize {
-        self.start + (place.row + row) as isize * self.row + place.column as isize * self.column
+    fn beside(&self, place: &Place, from: *mut u8) -> Beside {
+        let at = self.start + place.row as isize * self.row + place.column as isize * self.column;
+        let start = from.wrapping_offset(at * self.dtype.bytes() as isize);
+        Beside { start, row: self.row, column: self.column, dtype: self.dtype }
     }
 }
 
@@ -126,30 +131,49 @@ impl FinishAt {
     ///
     /// # Safety
     ///
-    /// `out` leads to the result, of f32, the place is in it, and nobody writes it meanwhile.
+    /// The machine has 512-bit vectors; `out` leads to the result, of f32, the place is in it, and nobody writes it meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn add_what_is_there(&self, tile: &mut Tile, place: &Place, out: *const u8) {
+    pub(super) unsafe fn add_what_is_there(&self, sums: &mut Sums, place: &Place, out: *mut u8) {
+        let there = (With::Add, self.out.beside(place, out));
         // SAFETY: the caller's promise.
-        unsafe { combine(With::Add, tile, place, out, &self.out) };
+        unsafe { pass(sums, &[there], None, place.columns) };
     }
 
-    /// Does what follows the product.
+    /// Does what follows the product and puts the tile where it belongs.
     ///
     /// # Safety
     ///
-    /// The inputs are those of the kernel.
+    /// As for [`Self::store`], and the inputs are those of the kernel.
     #[inline(always)]
-    pub(super) unsafe fn follow(&self, tile: &mut Tile, place: &Place, inputs: &[*const u8]) {
-        for step in &self.steps {
-            match step {
-                StepAt::Activation(activation) => {
-                    let rows = tile.rows_mut(place.rows).as_flattened_mut();
-                    activate(Isa::detected(), *activation, rows);
+    pub(super) unsafe fn finish(
+        &self,
+        sums: &mut Sums,
+        place: &Place,
+        inputs: &[*const u8],
+        out: *mut u8,
+    ) {
+        let nothing = (With::Add, self.out.beside(place, out));
+        for Pass { others, then } in &self.passes {
+            let mut beside = [nothing; MOST];
+            let last = then.is_none().then_some(&nothing.1);
+            let mut chunks = others.chunks(MOST).peekable();
+            loop {
+                let chunk = chunks.next().unwrap_or_default();
+                for (beside, (op, input, lying)) in beside.iter_mut().zip(chunk) {
+                    *beside = (*op, lying.beside(place, inputs[*input].cast_mut()));
                 }
-                StepAt::With { op, input, lying } => {
-                    // SAFETY: the caller's promise.
-                    unsafe { combine(*op, tile, place, inputs[*input], lying) };
+                let ends = chunks.peek().is_none();
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let others = &beside[..chunk.len()];
+                    pass(sums, others, last.filter(|_| ends), place.columns);
                 }
+                if ends {
+                    break;
+                }
+            }
+            if let Some(activation) = then {
+                activate(Isa::detected(), *activation, sums.as_flattened_mut());
             }
         }
     }
@@ -158,25 +182,10 @@ impl FinishAt {
     ///
     /// # Safety
     ///
-    /// `out` leads to the result, the place is in it, and nobody else uses it meanwhile.
+    /// The machine has 512-bit vectors; `out` leads to the result, the place is in it, and nobody else uses it meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn store(&self, tile: &Tile, place: &Place, out: *mut u8) {
-        for (row, numbers) in tile.rows(place.rows).iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { line::store(numbers, out, &self.out, self.out.at(place, row), place.columns) };
-        }
-    }
-}
-
-/// Adds or multiplies each element with another one.
-///
-/// # Safety
-///
-/// `from` leads to the matrix that lies so, and the place is in it.
-#[inline(always)]
-unsafe fn combine(op: With, tile: &mut Tile, place: &Place, from: *const u8, lying: &Lying) {
-    for (row, numbers) in tile.rows_mut(place.rows).iter_mut().enumerate() {
+    pub(super) unsafe fn store(&self, sums: &mut Sums, place: &Place, out: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { line::combine(op, numbers, from, lying, lying.at(place, row), place.columns) };
+        unsafe { pass(sums, &[], Some(&self.out.beside(place, out)), place.columns) };
     }
 }

@@ -1,19 +1,17 @@
 //! Products by tiles that stay in registers.
 //!
 //! Both operands are packed first: the right one into panels of as many columns as a tile has, once where it never changes;
-//! the left one into strips of as many rows. A tile's sums are taken over a slice of the depth that keeps a block of strips in
-//! the second-level cache, while the panel at hand passes through all of them; the next panel is fetched meanwhile. What
-//! follows the product is done to each tile as it is finished.
+//! the left one into strips of as many rows. What follows the product is done to each tile as it is finished. There are two
+//! forms: f32 in vector registers, and bf16 in the matrix unit of processors that have one.
 //!
-//! What always holds: an element's terms are added in the order of the depth within a slice, slices one after the other,
-//! whatever the number of threads.
+//! What always holds: an element's terms are added in an order that does not depend on the number of threads.
 #![allow(unsafe_code)]
 
 mod finish;
-mod line;
+mod matrices;
 mod multiplier;
-mod pack;
-mod tile;
+mod rows;
+mod vectors;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,29 +19,48 @@ use std::sync::Arc;
 use warpforge_tensor::DType;
 
 pub(crate) use self::multiplier::{Multiplier, Part};
-pub(crate) use self::tile::ROWS;
 
-use self::tile::COLUMNS;
+use self::multiplier::COLUMNS;
 use super::Product;
 use crate::EngineError;
-use crate::kernels::{Cost, Kernel, Scratch};
+use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::plan::Buffer;
 use crate::pool::Pool;
 
-/// Rows of a block: with the deepest slice three quarters of a second-level cache.
-const BLOCK: usize = 384;
-/// Panels of a task at most: what they read of the strips is then fetched once for all of them.
-const PANELS: usize = 4;
 /// Below so many rows a product is as fast as the right operand is read.
 const LEAST_ROWS: usize = 48;
 
-/// A product of f32 matrices by tiles.
+/// A product of matrices by tiles.
 pub(crate) struct TiledProduct {
     multiplier: Multiplier,
     /// The right operand's panels, where it never changes.
     panels: Option<Buffer>,
     scratch: Arc<Scratch>,
+    room: Room,
+    threads: usize,
     cost: Cost,
+}
+
+/// Where a launch keeps what, in bytes from the beginning of its room.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// The panels of a right operand that changes, behind the strips.
+    panels: usize,
+    /// Sums, for each thread.
+    sums: usize,
+    sum_bytes: usize,
+    bytes: usize,
+}
+
+impl Room {
+    fn new(multiplier: &Multiplier, fixed: bool, threads: usize) -> Self {
+        let rows = multiplier.product.rows.size;
+        let block = rows.min(multiplier.block_rows());
+        let panels = multiplier.strip_bytes(rows).next_multiple_of(64);
+        let sums = panels + if fixed { 0 } else { multiplier.panel_bytes() };
+        let sum_bytes = multiplier.sum_bytes(block, multiplier.group());
+        Self { panels, sums, sum_bytes, bytes: sums + sum_bytes * threads.max(1) }
+    }
 }
 
 /// Where a launch reads and writes.
@@ -51,31 +68,35 @@ pub(crate) struct TiledProduct {
 struct Launch<'a> {
     inputs: &'a [*const u8],
     /// The packed operands.
-    strips: *mut f32,
-    panels: *mut f32,
+    strips: *mut u8,
+    panels: *mut u8,
+    sums: *mut u8,
     out: *mut u8,
 }
 
 // SAFETY: what is packed is written by one task each and read only when all of them have ended; each element of the result
-// is written by one task.
+// is written by one task, sums only in a room that no other task has meanwhile.
 unsafe impl Sync for Launch<'_> {}
 
-/// Bytes that a launch needs for a while, where the right operand never changes or may change.
-pub(crate) fn scratch_bytes(product: &Product, fixed: bool) -> usize {
-    let strips = (product.rows.size * product.depth.size).next_multiple_of(16);
-    let panels = product.columns.size.next_multiple_of(COLUMNS) * product.depth.size;
-    (strips + if fixed { 0 } else { panels }) * size_of::<f32>()
+/// Bytes that a launch needs for a while, where the right operand never changes or may change; none where tiles do not take
+/// the product.
+pub(crate) fn scratch_bytes(product: &Product, fixed: bool, threads: usize) -> usize {
+    taken(product).map_or(0, |multiplier| Room::new(&multiplier, fixed, threads).bytes)
 }
 
 /// Whether products like this one are done by tiles on this machine.
 pub(crate) fn takes(product: &Product) -> bool {
+    taken(product).is_some()
+}
+
+fn taken(product: &Product) -> Option<Multiplier> {
     let Product { rows, columns, depth, .. } = product;
-    product.dtypes == [DType::F32; 3]
-        && product.batch.is_empty()
-        && rows.size >= LEAST_ROWS
-        && columns.size >= COLUMNS
-        && depth.size >= COLUMNS
-        && Multiplier::new(product).is_ok()
+    let large = rows.size >= LEAST_ROWS && columns.size >= COLUMNS && depth.size >= COLUMNS;
+    if !product.batch.is_empty() || !large {
+        return None;
+    }
+    let multiplier = Multiplier::new(product).ok()?;
+    (multiplier.is_by_matrices() || product.dtypes == [DType::F32; 3]).then_some(multiplier)
 }
 
 /// Whether a product has so many rows that packing a right operand that changes, in each launch, is little beside it. It
@@ -95,18 +116,21 @@ impl TiledProduct {
         scratch: &Arc<Scratch>,
         cost: Cost,
     ) -> Result<Self, EngineError> {
-        if !takes(product) {
+        let Some(multiplier) = taken(product) else {
             return Err(EngineError::Unsupported("a product that tiles do not take".into()));
-        }
-        let multiplier = Multiplier::new(product)?;
-        scratch.reserve(scratch_bytes(product, weights.is_some()));
+        };
+        let threads = pool.threads();
+        let room = Room::new(&multiplier, weights.is_some(), threads);
+        scratch.reserve(room.bytes);
         let panels = weights.map(|weights| {
-            let panels = Buffer::new(multiplier.panel_numbers() * size_of::<f32>());
+            let panels = Buffer::new(multiplier.panel_bytes());
+            let nothing = std::ptr::null_mut();
             let launch = Launch {
                 inputs: &[weights],
-                strips: std::ptr::null_mut(),
-                panels: panels.pointer().cast(),
-                out: std::ptr::null_mut(),
+                strips: nothing,
+                panels: panels.pointer(),
+                sums: nothing,
+                out: nothing,
             };
             let (launch, multiplier) = (&launch, &multiplier);
             pool.run(multiplier.panel_count(), &|panel| {
@@ -115,7 +139,7 @@ impl TiledProduct {
             });
             panels
         });
-        Ok(Self { multiplier, panels, scratch: Arc::clone(scratch), cost })
+        Ok(Self { multiplier, panels, scratch: Arc::clone(scratch), room, threads, cost })
     }
 }
 
@@ -168,11 +192,12 @@ impl Kernel for TiledProduct {
         let [left, right] = product.operands;
         let rows = product.rows.size;
         let room = self.scratch.take();
-        let strips = room.pointer().cast::<f32>();
-        let behind = strips.wrapping_add(multiplier.strip_numbers(rows).next_multiple_of(16));
-        let panels = self.panels.as_ref().map_or(behind, |panels| panels.pointer().cast());
-        let launch = &Launch { inputs, strips, panels, out: outputs[0] };
-        let strip_count = rows.div_ceil(ROWS);
+        let strips = room.pointer();
+        let behind = strips.wrapping_add(self.room.panels);
+        let panels = self.panels.as_ref().map_or(behind, Buffer::pointer);
+        let sums = strips.wrapping_add(self.room.sums);
+        let launch = &Launch { inputs, strips, panels, sums, out: outputs[0] };
+        let strip_count = rows.div_ceil(multiplier.strip_rows());
         let unpacked = if self.panels.is_some() { 0 } else { multiplier.panel_count() };
         pool.run(strip_count + unpacked, &|task| {
             let (inputs, to) = (launch.inputs, launch.strips);
@@ -184,21 +209,25 @@ impl Kernel for TiledProduct {
                 }
             }
         });
-        let blocks = pieces(strip_count, BLOCK / ROWS);
-        let groups = shrinking(multiplier.panel_count(), PANELS, pool.threads());
+        let blocks = pieces(strip_count, multiplier.block_rows() / multiplier.strip_rows());
+        let groups = shrinking(multiplier.panel_count(), multiplier.group(), pool.threads());
+        let rooms = Rooms::new(self.threads);
         pool.run(blocks.len() * groups.len(), &|task| {
             let (block, group) = (&blocks[task / groups.len()], &groups[task % groups.len()]);
-            let part = Part {
-                number: 0,
-                rows: (0, rows),
-                strips: launch.strips,
-                panels: launch.panels,
-                inputs: launch.inputs,
-                out: launch.out,
-            };
-            // SAFETY: the caller's promise; both operands are packed, and each task has a part of the result of its own.
-            unsafe { multiplier.multiply(&part, block, group) };
+            rooms.with(|place| {
+                let part = Part {
+                    number: 0,
+                    rows: (0, rows),
+                    strips: launch.strips,
+                    panels: launch.panels,
+                    sums: launch.sums.wrapping_add(place * self.room.sum_bytes),
+                    inputs: launch.inputs,
+                    out: launch.out,
+                };
+                // SAFETY: the caller's promise; both operands are packed, and each task has a part of the result of its own.
+                unsafe { multiplier.multiply(&part, block, group) };
+            });
         });
-        Ok(())
+        rooms.check()
     }
 }

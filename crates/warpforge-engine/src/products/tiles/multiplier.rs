@@ -1,4 +1,4 @@
-//! The arithmetic of products by tiles: packing parts of the operands, and multiplying what is packed.
+//! The arithmetic of products by tiles: packing parts of the operands, and multiplying what is packed, in one of two forms.
 //!
 //! Rows, columns and matrices of a batch are counted as the product counts them, whatever part is worked on; a caller that
 //! keeps only a part of an operand or of the result hands in the address at which the whole would begin.
@@ -8,21 +8,33 @@ use std::ops::Range;
 
 use warpforge_tensor::DType;
 
-use super::finish::{Finish, Place};
-use super::pack::Lines;
-use super::tile::{self, COLUMNS, ROWS, Tile};
+use super::finish::Finish;
+use super::{matrices, vectors};
 use crate::EngineError;
 use crate::loops::Isa;
 use crate::products::Product;
 
-/// Depth of a slice at most: a panel's slice is then a sixteenth of a second-level cache.
-const DEPTH: usize = 1024;
+/// Columns of a tile, in every form: two vectors of sums.
+pub(super) const COLUMNS: usize = 32;
+
+/// Some rows of a tile.
+pub(super) type Sums = [[f32; COLUMNS]];
+
+/// What multiplies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Vector registers of f32.
+    Vectors,
+    /// The matrix unit, for operands of bf16.
+    Matrices,
+}
 
 /// A product that tiles can do.
 #[derive(Debug, Clone)]
 pub(crate) struct Multiplier {
-    product: Product,
-    finish: Finish,
+    pub(super) product: Product,
+    pub(super) finish: Finish,
+    form: Form,
 }
 
 /// The packed operands and the memory of a part of a product.
@@ -32,38 +44,75 @@ pub(crate) struct Part<'a> {
     pub(crate) number: usize,
     /// The rows that are packed, as strips.
     pub(crate) rows: (usize, usize),
-    pub(crate) strips: *const f32,
+    pub(crate) strips: *const u8,
     /// The panels of the matrix.
-    pub(crate) panels: *const f32,
+    pub(crate) panels: *const u8,
+    /// Room for sums that are not finished, for nobody else.
+    pub(crate) sums: *mut u8,
     /// The operands of what follows the product, among the others.
     pub(crate) inputs: &'a [*const u8],
     pub(crate) out: *mut u8,
 }
 
-/// Whether tiles compute with numbers of a type.
-fn known(dtype: DType) -> bool {
-    matches!(dtype, DType::F32 | DType::BF16)
-}
-
 impl Multiplier {
     /// Of a product of any shape.
     pub(crate) fn new(product: &Product) -> Result<Self, EngineError> {
+        let [left, right, _] = product.dtypes;
+        let narrow = left == DType::BF16 && right == DType::BF16;
+        let form = if narrow && matrices::available() { Form::Matrices } else { Form::Vectors };
+        Self::of_form(product, form)
+    }
+
+    /// Of a product, in one of the forms that this machine has.
+    pub(super) fn of_form(product: &Product, form: Form) -> Result<Self, EngineError> {
+        let unsupported = |what: &str| Err(EngineError::Unsupported(what.into()));
         if Isa::detected() != Isa::Avx512 {
-            return Err(EngineError::Unsupported("tiles without 512-bit vectors".into()));
+            return unsupported("tiles without 512-bit vectors");
         }
         let sizes = [product.rows.size, product.columns.size, product.depth.size, product.count()];
-        if sizes.contains(&0) || !product.dtypes.iter().all(|dtype| known(*dtype)) {
-            return Err(EngineError::Unsupported("a product that tiles do not take".into()));
+        let known = |dtype: &DType| matches!(dtype, DType::F32 | DType::BF16);
+        if sizes.contains(&0) || !product.dtypes.iter().all(known) {
+            return unsupported("a product that tiles do not take");
         }
-        // Sums are kept in the result between slices.
-        if product.depth.size > DEPTH && product.dtypes[2] != DType::F32 {
-            return Err(EngineError::Unsupported("a narrow result of several slices".into()));
+        // Between slices vectors keep sums in the result.
+        let keeps = product.depth.size <= vectors::DEPTH || product.dtypes[2] == DType::F32;
+        if form == Form::Vectors && !keeps {
+            return unsupported("a narrow result of several slices");
         }
-        Ok(Self { product: product.clone(), finish: Finish::new(product)? })
+        Ok(Self { product: product.clone(), finish: Finish::new(product)?, form })
     }
 
     pub(crate) fn product(&self) -> &Product {
         &self.product
+    }
+
+    /// Whether the matrix unit multiplies.
+    pub(crate) fn is_by_matrices(&self) -> bool {
+        self.form == Form::Matrices
+    }
+
+    /// Rows of a strip.
+    pub(crate) fn strip_rows(&self) -> usize {
+        match self.form {
+            Form::Vectors => vectors::ROWS,
+            Form::Matrices => matrices::ROWS,
+        }
+    }
+
+    /// Rows that are best worked on at a time: their strips stay in the second-level cache.
+    pub(super) fn block_rows(&self) -> usize {
+        match self.form {
+            Form::Vectors => vectors::BLOCK,
+            Form::Matrices => matrices::BLOCK,
+        }
+    }
+
+    /// Panels of a task at most.
+    pub(super) fn group(&self) -> usize {
+        match self.form {
+            Form::Vectors => vectors::GROUP,
+            Form::Matrices => matrices::GROUP,
+        }
     }
 
     /// How many panels a matrix has.
@@ -71,57 +120,50 @@ impl Multiplier {
         self.product.columns.size.div_ceil(COLUMNS)
     }
 
-    /// Numbers of a matrix's panels.
-    pub(crate) fn panel_numbers(&self) -> usize {
-        self.panel_count() * COLUMNS * self.product.depth.size
-    }
-
-    /// Numbers of so many rows as strips.
-    pub(crate) fn strip_numbers(&self, rows: usize) -> usize {
-        rows * self.product.depth.size
-    }
-
-    /// The slices of the depth, all but the last of one length.
-    fn slices(&self) -> impl Iterator<Item = Range<usize>> {
+    /// Bytes of a matrix's panels.
+    pub(crate) fn panel_bytes(&self) -> usize {
         let depth = self.product.depth.size;
-        let length = depth.div_ceil(depth.div_ceil(DEPTH));
-        (0..depth).step_by(length).map(move |start| start..(start + length).min(depth))
+        let each = match self.form {
+            Form::Vectors => depth * COLUMNS * size_of::<f32>(),
+            Form::Matrices => matrices::packed_bytes(depth),
+        };
+        self.panel_count() * each
     }
 
-    /// Where a panel's slice begins among the packed numbers.
-    #[inline(always)]
-    fn panel_start(&self, panel: usize, slice: &Range<usize>) -> usize {
-        slice.start * self.panel_count() * COLUMNS + panel * COLUMNS * slice.len()
+    /// Bytes of so many rows as strips.
+    pub(crate) fn strip_bytes(&self, rows: usize) -> usize {
+        let depth = self.product.depth.size;
+        match self.form {
+            Form::Vectors => rows * depth * size_of::<f32>(),
+            Form::Matrices => rows.div_ceil(matrices::ROWS) * matrices::packed_bytes(depth),
+        }
+    }
+
+    /// Bytes of sums that are not finished, while so many rows are multiplied with so many panels.
+    pub(crate) fn sum_bytes(&self, rows: usize, panels: usize) -> usize {
+        match self.form {
+            Form::Vectors => 0,
+            Form::Matrices => matrices::sum_bytes(self.product.depth.size, rows, panels),
+        }
     }
 
     /// Packs a panel of a matrix.
     ///
     /// # Safety
     ///
-    /// `right` leads to the whole right operand, `to` to room for the matrix's panels.
+    /// `right` leads to the whole right operand, `to`, at the beginning of a cache line, to room for the matrix's panels.
     pub(crate) unsafe fn pack_panel(
         &self,
         right: *const u8,
         number: usize,
         panel: usize,
-        to: *mut f32,
+        to: *mut u8,
     ) {
-        let Product { columns, depth, .. } = &self.product;
-        let [_, begin, _] = self.product.starts(number);
-        let first = panel * COLUMNS;
-        for slice in self.slices() {
-            let lines = Lines {
-                from: right,
-                start: begin + first as isize * columns.rhs + slice.start as isize * depth.rhs,
-                across: columns.rhs,
-                along: depth.rhs,
-                count: COLUMNS.min(columns.size - first),
-                length: slice.len(),
-            };
-            // SAFETY: the caller's promise; the panel's slice is as large as its lines.
-            unsafe {
-                let to = to.add(self.panel_start(panel, &slice));
-                lines.pack(self.product.dtypes[1], to, COLUMNS);
+        // SAFETY: the caller's promise; tiles are made only where there are 512-bit vectors.
+        unsafe {
+            match self.form {
+                Form::Vectors => vectors::pack_panel(self, right, number, panel, to.cast()),
+                Form::Matrices => matrices::pack_panel(self, right, number, panel, to),
             }
         }
     }
@@ -130,31 +172,21 @@ impl Multiplier {
     ///
     /// # Safety
     ///
-    /// `left` leads to the whole left operand, `to` to room for all of the rows.
+    /// `left` leads to the whole left operand, `to`, at the beginning of a cache line, to room for all of the rows.
     pub(crate) unsafe fn pack_strip(
         &self,
         left: *const u8,
         number: usize,
-        (begin, end): (usize, usize),
+        rows: (usize, usize),
         strip: usize,
-        to: *mut f32,
+        to: *mut u8,
     ) {
-        let Product { rows, depth, .. } = &self.product;
-        let [start, ..] = self.product.starts(number);
-        let first = begin + strip * ROWS;
-        let count = ROWS.min(end - first);
-        for slice in self.slices() {
-            let lines = Lines {
-                from: left,
-                start: start + first as isize * rows.lhs + slice.start as isize * depth.lhs,
-                across: rows.lhs,
-                along: depth.lhs,
-                count,
-                length: slice.len(),
-            };
-            let place = slice.start * (end - begin) + strip * ROWS * slice.len();
-            // SAFETY: the caller's promise; the strip's slice is as large as its lines.
-            unsafe { lines.pack(self.product.dtypes[0], to.add(place), count) };
+        // SAFETY: the caller's promise; tiles are made only where there are 512-bit vectors.
+        unsafe {
+            match self.form {
+                Form::Vectors => vectors::pack_strip(self, left, number, rows, strip, to.cast()),
+                Form::Matrices => matrices::pack_strip(self, left, number, rows, strip, to),
+            }
         }
     }
 
@@ -162,49 +194,19 @@ impl Multiplier {
     ///
     /// # Safety
     ///
-    /// The part leads to what it says, packed by this multiplier, and nobody else writes its place in the result.
-    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
+    /// The part leads to what it says, packed by this multiplier, with room for the sums of as many strips and panels, and
+    /// nobody else writes its place in the result.
     pub(crate) unsafe fn multiply(
         &self,
         part: &Part<'_>,
         strips: &Range<usize>,
         panels: &Range<usize>,
     ) {
-        let Product { columns, depth, .. } = &self.product;
-        let (begin, end) = part.rows;
-        let at = self.finish.at(&self.product, part.number);
-        let mut tile = Tile::new();
-        for slice in self.slices() {
-            for panel in panels.clone() {
-                // SAFETY: packed panels follow one another; beyond the last nothing is read, only asked for in advance.
-                let right = unsafe { part.panels.add(self.panel_start(panel, &slice)) };
-                let next = right.wrapping_add(COLUMNS * slice.len());
-                for (turn, strip) in strips.clone().enumerate() {
-                    let first = begin + strip * ROWS;
-                    let rows = ROWS.min(end - first);
-                    // A tile asks for a part of the next panel, so that all of it is there after a few of them.
-                    let ahead = turn % tile::PARTS * COLUMNS * slice.len() / tile::PARTS;
-                    let place = slice.start * (end - begin) + strip * ROWS * slice.len();
-                    // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
-                    unsafe {
-                        let left = part.strips.add(place);
-                        tile.multiply(rows, slice.len(), left, right, next.wrapping_add(ahead));
-                    }
-                    let column = panel * COLUMNS;
-                    let wide = COLUMNS.min(columns.size - column);
-                    let place = Place { row: first, rows, column, columns: wide };
-                    let (begins, ends) = (slice.start == 0, slice.end == depth.size);
-                    // SAFETY: the caller's promise; the tile lies within the result.
-                    unsafe {
-                        if !begins {
-                            at.add_what_is_there(&mut tile, &place, part.out);
-                        }
-                        if ends {
-                            at.follow(&mut tile, &place, part.inputs);
-                        }
-                        at.store(&tile, &place, part.out);
-                    }
-                }
+        // SAFETY: the caller's promise; each form is chosen only where the machine has its instructions.
+        unsafe {
+            match self.form {
+                Form::Vectors => vectors::multiply(self, part, strips, panels),
+                Form::Matrices => matrices::multiply(self, part, strips, panels),
             }
         }
     }

@@ -1,10 +1,10 @@
 //! A tile of the result: as many rows and columns as fit into vector registers beside what is read.
 #![allow(unsafe_code)]
 
+use super::COLUMNS;
+
 /// Rows of a tile.
-pub(crate) const ROWS: usize = 12;
-/// Columns of a tile: two vectors.
-pub(super) const COLUMNS: usize = 32;
+pub(in super::super) const ROWS: usize = 12;
 /// In so many parts the panel after the present one is asked for.
 pub(super) const PARTS: usize = 8;
 
@@ -22,12 +22,6 @@ impl Tile {
     }
 
     /// Its first rows.
-    #[inline(always)]
-    pub(super) fn rows(&self, count: usize) -> &[[f32; COLUMNS]] {
-        &self.0[..count]
-    }
-
-    /// The same, to be changed.
     #[inline(always)]
     pub(super) fn rows_mut(&mut self, count: usize) -> &mut [[f32; COLUMNS]] {
         &mut self.0[..count]

@@ -7,7 +7,7 @@ use std::arch::x86_64::__m512;
 use warpforge_tensor::DType;
 
 #[cfg(target_arch = "x86_64")]
-use super::line::vectors;
+use super::super::rows::vectors;
 
 /// Lines of a matrix: rows of the left operand, columns of the right one.
 pub(super) struct Lines {

@@ -1,0 +1,288 @@
+//! The rows of a tile and as many of other matrices: whole vectors where the numbers of a row follow one another, one by
+//! one where they do not.
+#![allow(unsafe_code)]
+
+use warpforge_tensor::DType;
+
+use super::multiplier::{COLUMNS, Sums};
+use crate::epilogue::With;
+use crate::loops::narrow::{from_bf16, to_bf16};
+
+/// A matrix beside a tile: where the number beside the tile's first lies, and the distances by row and column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Beside {
+    pub(super) start: *mut u8,
+    pub(super) row: isize,
+    pub(super) column: isize,
+    pub(super) dtype: DType,
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod vectors {
+    use std::arch::x86_64::{
+        __m512, __mmask16, _CMP_UNORD_Q, _mm256_mask_storeu_epi16, _mm256_maskz_loadu_epi16,
+        _mm512_add_epi32, _mm512_and_si512, _mm512_castps_si512, _mm512_castsi512_ps,
+        _mm512_cmp_ps_mask, _mm512_cvtepi32_epi16, _mm512_cvtepu16_epi32, _mm512_mask_blend_epi32,
+        _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_or_si512, _mm512_set1_epi32,
+        _mm512_slli_epi32, _mm512_srli_epi32,
+    };
+
+    /// Which of 16 numbers from `first` on are among `count`.
+    #[inline(always)]
+    pub(super) fn mask(first: usize, count: usize) -> __mmask16 {
+        match count.saturating_sub(first) {
+            16.. => !0,
+            few => (1 << few) - 1,
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(in super::super) unsafe fn load(from: *const f32, mask: __mmask16) -> __m512 {
+        // SAFETY: the caller's promise: what the mask names is there.
+        unsafe { _mm512_maskz_loadu_ps(mask, from) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(in super::super) unsafe fn store(to: *mut f32, mask: __mmask16, numbers: __m512) {
+        // SAFETY: as above.
+        unsafe { _mm512_mask_storeu_ps(to, mask, numbers) };
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(in super::super) unsafe fn load_half(from: *const u16, mask: __mmask16) -> __m512 {
+        // SAFETY: as above.
+        let bits = unsafe { _mm256_maskz_loadu_epi16(mask, from.cast()) };
+        _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(bits)))
+    }
+
+    /// Whether the machine rounds to bf16 by itself.
+    pub(super) fn rounds() -> bool {
+        std::arch::is_x86_feature_detected!("avx512bf16")
+    }
+
+    /// 32 numbers as bf16, where the machine rounds by itself: to the nearest, ties to even, what is too small to be normal
+    /// to 0.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(super) unsafe fn store_line(to: *mut u16, [low, high]: [__m512; 2]) {
+        // SAFETY: the caller's promise: the machine has the instruction, and there is room for 32 numbers.
+        unsafe {
+            std::arch::asm!(
+                "vcvtne2ps2bf16 {line}, {high}, {low}",
+                "vmovups [{to}], {line}",
+                line = out(zmm_reg) _,
+                high = in(zmm_reg) high,
+                low = in(zmm_reg) low,
+                to = in(reg) to,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
+    /// To the nearest, ties to even; what is no number stays none.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(in super::super) unsafe fn store_half(to: *mut u16, mask: __mmask16, numbers: __m512) {
+        let bits = _mm512_castps_si512(numbers);
+        let high = _mm512_srli_epi32::<16>(bits);
+        let odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
+        let half = _mm512_add_epi32(_mm512_set1_epi32(0x7fff), odd);
+        let rounded = _mm512_srli_epi32::<16>(_mm512_add_epi32(bits, half));
+        let quiet = _mm512_or_si512(high, _mm512_set1_epi32(0x40));
+        let none = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(numbers, numbers);
+        let narrow = _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(none, rounded, quiet));
+        // SAFETY: as above.
+        unsafe { _mm256_mask_storeu_epi16(to.cast(), mask, narrow) };
+    }
+}
+
+/// What stands beside a row, two vectors of it.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+enum Beyond {
+    /// The same in every row.
+    Same([std::arch::x86_64::__m512; 2]),
+    /// Numbers that follow one another.
+    Along,
+    /// As above, of bf16.
+    NarrowAlong,
+    /// One number for each row, or numbers at any distances.
+    Single,
+    Scattered,
+}
+
+/// Matrices that are combined in one pass at most.
+pub(super) const MOST: usize = 4;
+
+/// Adds or multiplies the numbers of a tile, `count` in each row, with those of other matrices, one after the other, and
+/// writes them to another one or where they were.
+///
+/// # Safety
+///
+/// The machine has 512-bit vectors, and all matrices have numbers beside each of the tile's; nobody else uses those that are
+/// written.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) unsafe fn pass(
+    sums: &mut Sums,
+    others: &[(With, Beside)],
+    out: Option<&Beside>,
+    count: usize,
+) {
+    use std::arch::x86_64::{_mm512_add_ps, _mm512_mul_ps, _mm512_set1_ps, _mm512_setzero_ps};
+    debug_assert!(others.len() <= MOST, "more matrices than a pass takes");
+    let masks = [vectors::mask(0, count), vectors::mask(16, count)];
+    let mut beyond = [Beyond::Same([_mm512_setzero_ps(); 2]); MOST];
+    for (beyond, (_, other)) in beyond.iter_mut().zip(others) {
+        // SAFETY: the caller's promise; only numbers below `count` are touched.
+        *beyond = unsafe { other.beyond(masks, count) };
+    }
+    let lines = count == COLUMNS && vectors::rounds();
+    for (row, numbers) in sums.iter_mut().enumerate() {
+        // SAFETY: the caller's promise; a row has two vectors.
+        unsafe {
+            let place = numbers.as_mut_ptr();
+            let mut both = [vectors::load(place, !0), vectors::load(place.add(16), !0)];
+            for ((op, other), beyond) in others.iter().zip(&beyond) {
+                let beside = match beyond {
+                    Beyond::Same(both) => *both,
+                    Beyond::Along => other.along(row, masks),
+                    Beyond::NarrowAlong => other.narrow_along(row, masks),
+                    Beyond::Single => [_mm512_set1_ps(other.number(row, 0)); 2],
+                    Beyond::Scattered => other.scattered(row, count),
+                };
+                both = match op {
+                    With::Add => {
+                        [_mm512_add_ps(both[0], beside[0]), _mm512_add_ps(both[1], beside[1])]
+                    }
+                    With::Multiply => {
+                        [_mm512_mul_ps(both[0], beside[0]), _mm512_mul_ps(both[1], beside[1])]
+                    }
+                };
+            }
+            match out {
+                Some(out) if out.column == 1 && out.dtype == DType::BF16 => {
+                    let to = out.start.cast::<u16>().offset(row as isize * out.row);
+                    if lines {
+                        vectors::store_line(to, both);
+                    } else {
+                        vectors::store_half(to, masks[0], both[0]);
+                        vectors::store_half(to.wrapping_add(16), masks[1], both[1]);
+                    }
+                }
+                Some(out) if out.column == 1 => {
+                    let to = out.start.cast::<f32>().offset(row as isize * out.row);
+                    vectors::store(to, masks[0], both[0]);
+                    vectors::store(to.wrapping_add(16), masks[1], both[1]);
+                }
+                _ => {
+                    vectors::store(place, !0, both[0]);
+                    vectors::store(place.add(16), !0, both[1]);
+                    if let Some(out) = out {
+                        out.scatter(row, &numbers[..count]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn pass(_: &mut Sums, _: &[(With, Beside)], _: Option<&Beside>, _: usize) {
+    unreachable!("tiles need 512-bit vectors");
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Beside {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    unsafe fn beyond(&self, masks: [std::arch::x86_64::__mmask16; 2], count: usize) -> Beyond {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (self.row, self.column, self.dtype) {
+                (0, 1, DType::BF16) => Beyond::Same(self.narrow_along(0, masks)),
+                (0, 1, _) => Beyond::Same(self.along(0, masks)),
+                (0, ..) => Beyond::Same(self.scattered(0, count)),
+                (_, 1, DType::BF16) => Beyond::NarrowAlong,
+                (_, 1, _) => Beyond::Along,
+                (_, 0, _) => Beyond::Single,
+                _ => Beyond::Scattered,
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    unsafe fn along(
+        &self,
+        row: usize,
+        masks: [std::arch::x86_64::__mmask16; 2],
+    ) -> [std::arch::x86_64::__m512; 2] {
+        // SAFETY: the caller's promise; what the masks leave out is not touched.
+        unsafe {
+            let from = self.start.cast::<f32>().offset(row as isize * self.row).cast_const();
+            [vectors::load(from, masks[0]), vectors::load(from.wrapping_add(16), masks[1])]
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    unsafe fn narrow_along(
+        &self,
+        row: usize,
+        masks: [std::arch::x86_64::__mmask16; 2],
+    ) -> [std::arch::x86_64::__m512; 2] {
+        // SAFETY: as above.
+        unsafe {
+            let from = self.start.cast::<u16>().offset(row as isize * self.row).cast_const();
+            [
+                vectors::load_half(from, masks[0]),
+                vectors::load_half(from.wrapping_add(16), masks[1]),
+            ]
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    unsafe fn scattered(&self, row: usize, count: usize) -> [std::arch::x86_64::__m512; 2] {
+        let mut numbers = [0.0; COLUMNS];
+        for (column, number) in numbers[..count].iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *number = unsafe { self.number(row, column) };
+        }
+        // SAFETY: there are two vectors of numbers.
+        unsafe {
+            [vectors::load(numbers.as_ptr(), !0), vectors::load(numbers.as_ptr().add(16), !0)]
+        }
+    }
+
+    /// The number beside one of the tile's.
+    #[inline]
+    unsafe fn number(&self, row: usize, column: usize) -> f32 {
+        let at = row as isize * self.row + column as isize * self.column;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.dtype {
+                DType::BF16 => from_bf16(*self.start.cast::<u16>().offset(at)),
+                _ => *self.start.cast::<f32>().offset(at),
+            }
+        }
+    }
+
+    /// Writes numbers beside a row.
+    unsafe fn scatter(&self, row: usize, numbers: &[f32]) {
+        for (column, number) in numbers.iter().enumerate() {
+            let at = row as isize * self.row + column as isize * self.column;
+            // SAFETY: the caller's promise.
+            unsafe {
+                match self.dtype {
+                    DType::BF16 => *self.start.cast::<u16>().offset(at) = to_bf16(*number),
+                    _ => *self.start.cast::<f32>().offset(at) = *number,
+                }
+            }
+        }
+    }
+}
