@@ -135,10 +135,15 @@ pub(super) fn rows<const FMA: bool>(from: &[f32], row: usize, out: &mut [f32]) {
             let (chunks, rest) = from.as_chunks::<PARTS>();
             let (rooms, room) = out.as_chunks_mut::<PARTS>();
             for (chunk, room) in chunks.iter().zip(rooms) {
-                *room = chunk.map(|x| exp_of_negative::<FMA>(x - greatest));
-                for (sum, power) in sums.iter_mut().zip(*room) {
-                    *sum += power;
+                // Not written in place: what is summed would be read back.
+                let mut powers = [0.0; PARTS];
+                for (power, x) in powers.iter_mut().zip(chunk) {
+                    *power = exp_of_negative::<FMA>(*x - greatest);
                 }
+                for (sum, power) in sums.iter_mut().zip(&powers) {
+                    *sum += *power;
+                }
+                *room = powers;
             }
             for ((out, x), sum) in room.iter_mut().zip(rest).zip(&mut sums) {
                 *out = exp_of_negative::<FMA>(*x - greatest);
