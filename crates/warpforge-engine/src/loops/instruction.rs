@@ -136,9 +136,11 @@ pub(crate) enum Instruction {
         from: Register,
         to: Register,
     },
-    /// The softmax of each row of f32.
+    /// The softmax of each row of f32, after a factor and a summand for each element.
     Softmax {
         from: Register,
+        scale: f32,
+        added: Option<Register>,
         to: Register,
     },
     /// To an output, narrowed to its type.
@@ -161,7 +163,9 @@ impl Instruction {
             Self::Binary { a, b, .. } | Self::Compare { a, b, .. } => vec![*a, *b],
             Self::Select { predicate, a, b, .. } => vec![*predicate, *a, *b],
             Self::Clamp { low, operand, high, .. } => vec![*low, *operand, *high],
-            Self::Softmax { from, .. } => vec![Operand::Register(*from)],
+            Self::Softmax { from, added, .. } => {
+                [Some(*from), *added].into_iter().flatten().map(Operand::Register).collect()
+            }
             Self::Reduce { initial, from, .. } => vec![*initial, Operand::Register(*from)],
         }
     }

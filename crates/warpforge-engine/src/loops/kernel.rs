@@ -116,7 +116,10 @@ impl LoopKernel {
             .map(|instruction| match instruction {
                 Instruction::Load { .. } | Instruction::Store { .. } => 0,
                 Instruction::Reduce { .. } => self.elements as u64,
-                Instruction::Softmax { .. } => 5 * self.elements as u64,
+                Instruction::Softmax { scale, added, .. } => {
+                    let before = u64::from(*scale != 1.0) + u64::from(added.is_some());
+                    (5 + before) * self.elements as u64
+                }
                 other => match other.result().map(|to| self.registers[to.0].extent) {
                     Some(Extent::Element) => self.elements as u64,
                     _ => rows as u64,

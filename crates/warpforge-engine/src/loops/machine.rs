@@ -21,6 +21,8 @@ use crate::pool::Pool;
 
 /// Elements of a tile, where rows do not say otherwise: some ten registers of f32 fit the nearest cache.
 pub(super) const TILE: usize = 1024;
+/// Bytes that the registers of a tile of whole rows may take.
+const TILE_BYTES: usize = 32 << 10;
 
 thread_local! {
     /// Room for the registers, kept between kernels.
@@ -154,11 +156,13 @@ impl LoopKernel {
         });
     }
 
-    /// How many elements a tile has.
+    /// How many elements a tile has: more where few registers are kept, so that what is done once for each tile counts less.
     fn grain(&self) -> usize {
+        let bytes: usize = self.slots.iter().sum();
+        let tile = (TILE_BYTES / bytes.max(1)).clamp(TILE, 4 * TILE);
         match self.row {
-            Some(row) if row >= TILE => row,
-            Some(row) => TILE / row.max(1) * row.max(1),
+            Some(row) if row >= tile => row,
+            Some(row) => tile / row.max(1) * row.max(1),
             None => TILE,
         }
     }
@@ -308,9 +312,10 @@ impl<'a> Tile<'a> {
                     _ => dispatch!(isa, convert(from, row, room, |x| from_f16(to_f16(x)))),
                 }
             }
-            Instruction::Softmax { from, to } => {
+            Instruction::Softmax { from, scale, added, to } => {
                 let from = self.values::<f32>(*from);
-                dispatch!(isa, softmax(from, row, self.room::<f32>(*to)));
+                let added = added.map(|added| self.values::<f32>(added));
+                dispatch!(isa, softmax(from, *scale, added, row, self.room::<f32>(*to)));
             }
             Instruction::Reduce { op, initial, from, to } => with_number!(self.number(*to), T => {
                 let initial = self.source::<T>(*initial, Extent::Row);

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use warpforge_hlo::ir::{Binary, Unary};
 
 use super::float_function::exp_of_negative;
-use super::instruction::{Instruction, Number, Operand, Register};
+use super::instruction::{Extent, Instruction, Number, Operand, Register};
 use super::kernel::RegisterInfo;
 use super::vector::{PARTS, fold};
 
@@ -27,8 +27,9 @@ pub(super) fn recognize(
     let mut new = Vec::with_capacity(code.len());
     for (at, instruction) in code.into_iter().enumerate() {
         match found.iter().find(|found| found.parts.last() == Some(&at)) {
-            Some(Found { from, to, .. }) => {
-                new.push(Instruction::Softmax { from: *from, to: *to });
+            Some(Found { from, scale, added, to, .. }) => {
+                let (from, scale, added, to) = (*from, *scale, *added, *to);
+                new.push(Instruction::Softmax { from, scale, added, to });
             }
             None if parts.contains(&at) => {}
             None => new.push(instruction),
@@ -37,11 +38,13 @@ pub(super) fn recognize(
     new
 }
 
-/// A softmax: the places of greatest, difference, power, sum, its rounding if there is one, and quotient; what is read and
-/// written.
+/// A softmax: the places of greatest, difference, power, sum and quotient, of a rounding of the sum and of a factor and a
+/// summand before if there are any, the quotient last; what is read and written.
 struct Found {
     parts: Vec<usize>,
     from: Register,
+    scale: f32,
+    added: Option<Register>,
     to: Register,
 }
 
@@ -91,10 +94,58 @@ impl Reader<'_> {
             && self.only_read(differences, &[power_at])
             && self.only_read(greatest, &[difference_at])
             && self.registers[to.0].number == Number::F32;
+        if !fits {
+            return None;
+        }
         let mut parts = vec![greatest_at, difference_at, power_at, sum_at];
         parts.extend(rounded);
+        let mut from = source;
+        let mut readers = vec![greatest_at, difference_at];
+        let mut added = None;
+        if let Some((place, summand, before)) = self.summand(from, &readers) {
+            (added, from, readers) = (Some(summand), before, vec![place]);
+            parts.push(place);
+        }
+        let mut scale = 1.0;
+        if let Some((place, factor, before)) = self.factor(from, &readers) {
+            (scale, from) = (factor, before);
+            parts.push(place);
+        }
         parts.push(at);
-        fits.then_some(Found { parts, from: source, to: *to })
+        Some(Found { parts, from, scale, added, to: *to })
+    }
+
+    /// The sum of two numbers of each element that makes what only these instructions read: its place, the summand and what
+    /// it is added to.
+    fn summand(&self, made: Register, readers: &[usize]) -> Option<(usize, Register, Register)> {
+        let (at, Instruction::Binary { op: Binary::Add, a, b, .. }) = self.maker(made)? else {
+            return None;
+        };
+        let (first, second) = (register(*a)?, register(*b)?);
+        let each = |of: Register| self.registers[of.0].extent == Extent::Element;
+        let fits = self.only_read(made, readers) && each(first) && each(second);
+        // The other one may have a factor.
+        let scaled = |of: Register| self.factor(of, &[at]).is_some();
+        let (summand, before) =
+            if scaled(second) && !scaled(first) { (first, second) } else { (second, first) };
+        fits.then_some((at, summand, before))
+    }
+
+    /// The product with one number for all that makes what only these instructions read: its place, the number and what is
+    /// multiplied.
+    fn factor(&self, made: Register, readers: &[usize]) -> Option<(usize, f32, Register)> {
+        let (at, Instruction::Binary { op: Binary::Multiply, a, b, .. }) = self.maker(made)? else {
+            return None;
+        };
+        let (from, bits) = match (a, b) {
+            (Operand::Register(from), Operand::Immediate(bits))
+            | (Operand::Immediate(bits), Operand::Register(from)) => (*from, *bits),
+            _ => return None,
+        };
+        let fits = self.only_read(made, readers)
+            && self.registers[from.0].extent == Extent::Element
+            && self.registers[made.0].number == Number::F32;
+        fits.then_some((at, f32::from_bits(bits as u32), from))
     }
 
     fn maker(&self, register: Register) -> Option<(usize, &Instruction)> {
@@ -125,19 +176,37 @@ const GROUPS: usize = 16;
 
 /// Softmax of each row.
 #[inline(always)]
-pub(super) fn rows<const FMA: bool>(from: &[f32], row: usize, out: &mut [f32]) {
-    for (from, out) in from.chunks(row.max(1)).zip(out.chunks_mut(row.max(1))) {
-        let greatest = greatest(from);
+pub(super) fn rows<const FMA: bool>(
+    from: &[f32],
+    scale: f32,
+    added: Option<&[f32]>,
+    row: usize,
+    out: &mut [f32],
+) {
+    let row = row.max(1);
+    for (index, (from, out)) in from.chunks(row).zip(out.chunks_mut(row)).enumerate() {
+        match added {
+            Some(added) => {
+                let added = &added[index * row..][..from.len()];
+                for ((out, x), added) in out.iter_mut().zip(from).zip(added) {
+                    *out = *x * scale + *added;
+                }
+            }
+            None => {
+                for (out, x) in out.iter_mut().zip(from) {
+                    *out = *x * scale;
+                }
+            }
+        }
+        let greatest = greatest(out);
         let mut wide = [0.0_f64; PARTS];
-        let groups = from.chunks(GROUPS * PARTS).zip(out.chunks_mut(GROUPS * PARTS));
-        for (from, out) in groups {
+        for out in out.chunks_mut(GROUPS * PARTS) {
             let mut sums = [0.0_f32; PARTS];
-            let (chunks, rest) = from.as_chunks::<PARTS>();
-            let (rooms, room) = out.as_chunks_mut::<PARTS>();
-            for (chunk, room) in chunks.iter().zip(rooms) {
+            let (rooms, rest) = out.as_chunks_mut::<PARTS>();
+            for room in rooms {
                 // Not written in place: what is summed would be read back.
                 let mut powers = [0.0; PARTS];
-                for (power, x) in powers.iter_mut().zip(chunk) {
+                for (power, x) in powers.iter_mut().zip(&*room) {
                     *power = exp_of_negative::<FMA>(*x - greatest);
                 }
                 for (sum, power) in sums.iter_mut().zip(&powers) {
@@ -145,8 +214,8 @@ pub(super) fn rows<const FMA: bool>(from: &[f32], row: usize, out: &mut [f32]) {
                 }
                 *room = powers;
             }
-            for ((out, x), sum) in room.iter_mut().zip(rest).zip(&mut sums) {
-                *out = exp_of_negative::<FMA>(*x - greatest);
+            for (out, sum) in rest.iter_mut().zip(&mut sums) {
+                *out = exp_of_negative::<FMA>(*out - greatest);
                 *sum += *out;
             }
             for (wide, sum) in wide.iter_mut().zip(sums) {
@@ -185,7 +254,7 @@ mod tests {
             let values: Vec<f32> =
                 (0..2 * length).map(|at| ((at * 37) % 101) as f32 * 0.2 - 9.0).collect();
             let mut made = vec![0.0; values.len()];
-            rows::<true>(&values, length, &mut made);
+            rows::<true>(&values, 1.0, None, length, &mut made);
             for (values, made) in values.chunks(length).zip(made.chunks(length)) {
                 let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
                 let power = |x: &f32| f64::from(x - most).exp();
@@ -202,7 +271,7 @@ mod tests {
     fn what_is_no_number_stays_none() {
         let values = [f32::NEG_INFINITY, f32::NEG_INFINITY, 1.0, f32::NAN, 0.0, f32::NEG_INFINITY];
         let mut made = [0.0; 6];
-        rows::<true>(&values, 2, &mut made);
+        rows::<true>(&values, 1.0, None, 2, &mut made);
         assert!(made[..4].iter().all(|x| x.is_nan()));
         assert_eq!(made[4..], [1.0, 0.0]);
     }

@@ -480,8 +480,10 @@ macro_rules! compiled_for {
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(crate) unsafe fn softmax(from: &[f32], row: usize, out: &mut [f32]) {
-                softmax::rows::<$fma>(from, row, out);
+            pub(crate) unsafe fn softmax(
+                from: &[f32], scale: f32, added: Option<&[f32]>, row: usize, out: &mut [f32],
+            ) {
+                softmax::rows::<$fma>(from, scale, added, row, out);
             }
 
             $(#[target_feature(enable = $features)])?

@@ -143,19 +143,6 @@ impl TiledProduct {
     }
 }
 
-/// Cuts `0..count` into pieces of at most `most`, smaller towards the end, so that threads that take one after the other end
-/// together.
-fn shrinking(count: usize, most: usize, threads: usize) -> Vec<Range<usize>> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    while start < count {
-        let length = ((count - start) / (2 * threads.max(1))).clamp(1, most);
-        pieces.push(start..start + length);
-        start += length;
-    }
-    pieces
-}
-
 /// Cuts `0..count` into pieces of at most `length`, as equal as can be.
 pub(crate) fn pieces(count: usize, length: usize) -> Vec<Range<usize>> {
     let each = count.div_ceil(count.div_ceil(length.max(1)).max(1));
@@ -210,7 +197,7 @@ impl Kernel for TiledProduct {
             }
         });
         let blocks = pieces(strip_count, multiplier.block_rows() / multiplier.strip_rows());
-        let groups = shrinking(multiplier.panel_count(), multiplier.group(), pool.threads());
+        let groups = multiplier.groups(pool.threads());
         let rooms = Rooms::new(self.threads);
         pool.run(blocks.len() * groups.len(), &|task| {
             let (block, group) = (&blocks[task / groups.len()], &groups[task % groups.len()]);

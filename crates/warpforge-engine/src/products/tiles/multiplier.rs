@@ -115,6 +115,21 @@ impl Multiplier {
         }
     }
 
+    /// The panels of each task, for so many threads.
+    pub(super) fn groups(&self, threads: usize) -> Vec<Range<usize>> {
+        let (panels, most) = (self.panel_count(), self.group());
+        let passes = match self.form {
+            Form::Vectors => 1,
+            Form::Matrices => matrices::stretches(self.product.depth.size),
+        };
+        if passes > 1 {
+            // Every task reads the strips anew: few of them, as many for each thread.
+            let most = panels.div_ceil(threads.max(1)).clamp(1, most);
+            return super::pieces(panels, most);
+        }
+        shrinking(panels, most, threads)
+    }
+
     /// How many panels a matrix has.
     pub(crate) fn panel_count(&self) -> usize {
         self.product.columns.size.div_ceil(COLUMNS)
@@ -210,4 +225,17 @@ impl Multiplier {
             }
         }
     }
+}
+
+/// Cuts `0..count` into pieces of at most `most`, smaller towards the end, so that threads that take one after the other end
+/// together.
+fn shrinking(count: usize, most: usize, threads: usize) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start < count {
+        let length = ((count - start) / (2 * threads.max(1))).clamp(1, most);
+        pieces.push(start..start + length);
+        start += length;
+    }
+    pieces
 }

@@ -41,6 +41,11 @@ fn steps(depth: usize) -> usize {
     depth.div_ceil(STEP)
 }
 
+/// How often the strips of such depth pass by.
+pub(super) fn stretches(depth: usize) -> usize {
+    steps(depth).div_ceil(STRETCH)
+}
+
 /// Bytes of a strip or a panel of such depth.
 pub(super) fn packed_bytes(depth: usize) -> usize {
     steps(depth) * STEP_BYTES
