@@ -15,6 +15,7 @@ mod hlo;
 mod install;
 mod interrupt;
 mod licences;
+mod loops;
 mod measurement;
 mod models;
 mod op_status;
@@ -67,6 +68,8 @@ enum Chore {
     Points(points::Arguments),
     /// How long programs take to be read and verified, and that the time is linear in their size.
     Hlo(hlo::Arguments),
+    /// How near to the speed of memory loops run, and what attention as one kernel gains.
+    Loops(loops::Arguments),
     /// Export whole models from PyTorch, run them in the correctness tier, and compare.
     Models(models::Arguments),
     /// Random programs in the production tier and the reference interpreter, both against f64.
@@ -111,6 +114,7 @@ fn run(chore: &Chore) -> anyhow::Result<Verdict> {
         Chore::History(arguments) => history::run(arguments),
         Chore::Points(arguments) => points::run(arguments),
         Chore::Hlo(arguments) => hlo::run(arguments),
+        Chore::Loops(arguments) => loops::run(arguments),
         Chore::Models(arguments) => models::run(arguments),
         Chore::Programs(arguments) => programs::run(arguments),
         Chore::Report(arguments) => report::run(arguments),

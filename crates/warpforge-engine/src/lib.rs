@@ -13,6 +13,7 @@ mod kernels;
 #[cfg(feature = "onednn")]
 mod library;
 mod loops;
+pub mod observe;
 pub mod passes;
 mod pattern;
 mod plan;
@@ -31,5 +32,7 @@ pub const LIBRARY_NOTICES: Option<&str> = Some(warpforge_onednn::NOTICES);
 pub const LIBRARY_NOTICES: Option<&str> = None;
 
 pub use error::{EngineError, Place};
+pub use fuse::Fusion;
 pub use kernels::Cost;
 pub use plan::{Executable, Memory, Options, StepReport, fused, normalized};
+pub use products::has_bf16_products;

@@ -40,7 +40,7 @@ pub fn measure(cpus: &[usize]) -> Result<Ceilings, SuiteError> {
     let f32_flops = best(Dtype::F32)?;
     // Without instructions for bf16 the numbers are widened.
     let bf16_flops = best(Dtype::Bf16)?.max(f32_flops);
-    Ok(Ceilings { f32_flops, bf16_flops, memory_bytes: traffic(cpus)? })
+    Ok(Ceilings { f32_flops, bf16_flops, memory_bytes: triad(cpus)? })
 }
 
 fn arithmetic(kernel: PeakKernel, cpus: &[usize]) -> Result<f64, SuiteError> {
@@ -62,7 +62,8 @@ fn arithmetic(kernel: PeakKernel, cpus: &[usize]) -> Result<f64, SuiteError> {
     Ok(kernel.block_operations() * blocks as f64 * cpus.len() as f64 / fastest)
 }
 
-fn traffic(cpus: &[usize]) -> Result<f64, SuiteError> {
+/// Bytes a second that a triad over arrays of 32 MB moves on these CPUs at once: the best of a few.
+pub fn triad(cpus: &[usize]) -> Result<f64, SuiteError> {
     let mut arrays = Vec::with_capacity(cpus.len());
     for _ in cpus {
         let mut each = Vec::with_capacity(3);

@@ -184,11 +184,6 @@ fn memory_and_tiers_have_limits() {
     assert_eq!(output.status.code(), Some(2));
     assert!(err.contains("above the limit of 1 B (--max-memory)"), "{err}");
 
-    let arguments = ["affine.mlir", "--tier", "observable", "--random-inputs", "1"];
-    let (output, _, err) = warpt(directory.path(), &arguments);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(err.contains("not there yet; there is: production, correctness"), "{err}");
-
     for (tier, option, other) in
         [("correctness", "--profile", "production"), ("production", "--trace=out", "correctness")]
     {
@@ -201,6 +196,29 @@ fn memory_and_tiers_have_limits() {
     let (output, _, err) = warpt(directory.path(), &["affine.mlir", "--function", "nothing"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err.contains("there is no function @nothing, but @main"), "{err}");
+}
+
+#[test]
+fn the_observable_tier_sees_into_kernels() {
+    let directory = prepared();
+    for name in ["observable", "OPTIMIZED_OBSERVABLE"] {
+        let arguments = ["affine.mlir", "--inputs", "in.safetensors", "--tier", name];
+        let (output, out, err) = warpt(directory.path(), &arguments);
+        assert_eq!(output.status.code(), Some(0), "{err}");
+        assert!(out.contains("dot_general") && out.contains("greatest"), "{out}");
+        assert!(out.contains("every value that was looked at is finite"), "{out}");
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    }
+    let arguments = ["affine.mlir", "--inputs", "in.safetensors", "--tier", "observable", "--json"];
+    let (_, out, _) = warpt(directory.path(), &arguments);
+    let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["tier"], "observable");
+    let kernel = &answer["kernels"][0];
+    assert!(
+        kernel["thread_seconds"].is_array() && kernel["seconds"].as_f64().is_some(),
+        "{kernel}"
+    );
+    assert_eq!(kernel["outputs"][0]["nan_count"], 0);
 }
 
 #[test]

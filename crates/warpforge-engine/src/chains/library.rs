@@ -9,7 +9,7 @@ use super::{Chain, Source};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
 use crate::library::failed;
-use crate::loops::LoopKernel;
+use crate::loops::CompiledLoop;
 use crate::plan::Buffer;
 use crate::pool::Pool;
 use crate::products::{Library, Rows};
@@ -27,7 +27,7 @@ pub(crate) struct LibraryChain {
     /// The products for a block of rows, and where those of each block are.
     first: Rows,
     second: Rows,
-    kernel: LoopKernel,
+    kernel: CompiledLoop,
     /// Constants of the loop, behind its operands.
     constants: Vec<Buffer>,
     sources: [Vec<Source>; 3],
@@ -73,7 +73,7 @@ impl LibraryChain {
         let constants = chain.rows.constants.iter();
         Ok(Self {
             constants: constants.map(|tensor| Buffer::from_bytes(tensor.bytes())).collect(),
-            kernel: chain.rows.kernel.clone(),
+            kernel: CompiledLoop::new(&chain.rows.kernel),
             sources: chain.sources.clone(),
             elements,
             bytes,

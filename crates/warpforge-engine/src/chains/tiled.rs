@@ -9,7 +9,8 @@ use warpforge_tensor::DType;
 use super::{Chain, Source};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
-use crate::loops::LoopKernel;
+use crate::loops::CompiledLoop;
+use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
 use crate::products::tiles::{Multiplier, Part, pieces};
@@ -36,7 +37,7 @@ struct Room {
 /// The kernel.
 pub(crate) struct TiledChain {
     products: [Multiplier; 2],
-    kernel: LoopKernel,
+    kernel: CompiledLoop,
     /// Constants of the loop, behind its operands.
     constants: Vec<Buffer>,
     sources: [Vec<Source>; 3],
@@ -47,6 +48,7 @@ pub(crate) struct TiledChain {
     room: Room,
     threads: usize,
     scratch: Arc<Scratch>,
+    phases: Phases,
     cost: Cost,
 }
 
@@ -116,6 +118,7 @@ impl TiledChain {
         chain: &Chain,
         threads: usize,
         scratch: &Arc<Scratch>,
+        phases: Phases,
         cost: Cost,
     ) -> Result<Self, EngineError> {
         let chain = &widened(chain);
@@ -127,7 +130,7 @@ impl TiledChain {
         let constants = chain.rows.constants.iter();
         Ok(Self {
             constants: constants.map(|tensor| Buffer::from_bytes(tensor.bytes())).collect(),
-            kernel: chain.rows.kernel.clone(),
+            kernel: CompiledLoop::new(&chain.rows.kernel),
             sources: chain.sources.clone(),
             products,
             block,
@@ -135,6 +138,7 @@ impl TiledChain {
             room,
             threads: threads.max(1),
             scratch: Arc::clone(scratch),
+            phases,
             cost,
         })
     }
@@ -181,13 +185,15 @@ impl TiledChain {
         let nothing = std::ptr::null();
         let given =
             [self.operands(0, memory.inputs, nothing), self.operands(2, memory.inputs, nothing)];
-        for ((product, panels), given) in self.products.iter().zip(panels).zip(&given) {
-            for panel in 0..product.panel_count() {
-                let right = given[product.product().operands[1]];
-                // SAFETY: the caller's promise; the room is large enough for a matrix's panels.
-                unsafe { product.pack_panel(right, number, panel, panels) };
+        self.phases.timed(Phase::Packing, || {
+            for ((product, panels), given) in self.products.iter().zip(panels).zip(&given) {
+                for panel in 0..product.panel_count() {
+                    let right = given[product.product().operands[1]];
+                    // SAFETY: the caller's promise; the room is large enough for a matrix's panels.
+                    unsafe { product.pack_panel(right, number, panel, panels) };
+                }
             }
-        }
+        });
         let (height, width) = (first.product().rows.size, first.product().columns.size);
         for start in rows.clone().step_by(self.block) {
             let end = (start + self.block).min(rows.end);
@@ -209,23 +215,33 @@ impl TiledChain {
             // between the parts has room for them.
             unsafe {
                 let left = given[0][first.product().operands[0]];
-                for strip in 0..strip_counts[0] {
-                    first.pack_strip(left, number, (start, end), strip, strips);
-                }
+                self.phases.timed(Phase::Packing, || {
+                    for strip in 0..strip_counts[0] {
+                        first.pack_strip(left, number, (start, end), strip, strips);
+                    }
+                });
                 let scores = part(0, panels[0], &given[0], std::ptr::null_mut());
-                first.multiply(&scores, &(0..strip_counts[0]), &(0..first.panel_count()));
+                self.phases.timed(Phase::Products, || {
+                    first.multiply(&scores, &(0..strip_counts[0]), &(0..first.panel_count()));
+                });
 
                 let mut loaded = self.operands(1, memory.inputs, shifted[0].cast_const());
                 loaded.extend(self.constants.iter().map(|tensor| tensor.pointer().cast_const()));
                 let elements = element..element + (end - start) * width;
-                self.kernel.run_part(elements, &loaded, &[shifted[1]]);
+                self.phases.timed(Phase::Rows, || {
+                    self.kernel.run_part(elements, &loaded, &[shifted[1]]);
+                });
 
-                for strip in 0..strip_counts[1] {
-                    let left = shifted[1].cast_const();
-                    second.pack_strip(left, number, (start, end), strip, strips);
-                }
+                let left = shifted[1].cast_const();
+                self.phases.timed(Phase::Packing, || {
+                    for strip in 0..strip_counts[1] {
+                        second.pack_strip(left, number, (start, end), strip, strips);
+                    }
+                });
                 let result = part(1, panels[1], &given[1], memory.output);
-                second.multiply(&result, &(0..strip_counts[1]), &(0..second.panel_count()));
+                self.phases.timed(Phase::Products, || {
+                    second.multiply(&result, &(0..strip_counts[1]), &(0..second.panel_count()));
+                });
             }
         }
     }
@@ -238,6 +254,10 @@ impl Kernel for TiledChain {
 
     fn cost(&self) -> Cost {
         self.cost
+    }
+
+    fn phases(&self) -> Option<&Phases> {
+        Some(&self.phases)
     }
 
     unsafe fn launch(

@@ -11,6 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use warpforge_hlo::ir::{Function, Op, OpKind, ValueId};
 
 use self::controlled::is_control;
+use super::Fusion;
 use super::cluster::{Cluster, Work};
 use super::outline::{Outlined, outline};
 use crate::EngineError;
@@ -28,10 +29,12 @@ const MOST_OPS: usize = 48;
 const LIBRARY: bool = cfg!(feature = "onednn");
 
 /// The clusters of a function, in an order in which they can run.
-pub(crate) fn fuse(function: &Function) -> Result<Vec<Cluster>, EngineError> {
+pub(crate) fn fuse(function: &Function, fusion: Fusion) -> Result<Vec<Cluster>, EngineError> {
     let mut grower = Grower::new(function);
-    grower.grow();
-    grower.clusters()
+    if fusion != Fusion::None {
+        grower.grow();
+    }
+    grower.clusters(fusion)
 }
 
 /// What an op is to the grower.
@@ -372,7 +375,7 @@ impl<'a> Grower<'a> {
     }
 
     /// All units as clusters, ordered so that each comes after what it reads.
-    fn clusters(&self) -> Result<Vec<Cluster>, EngineError> {
+    fn clusters(&self, fusion: Fusion) -> Result<Vec<Cluster>, EngineError> {
         let mut units: Vec<BTreeSet<usize>> = Vec::new();
         for (index, op) in self.ops.iter().enumerate() {
             match self.role[index] {
@@ -390,7 +393,10 @@ impl<'a> Grower<'a> {
             }
         }
         let clusters: Vec<Cluster> = units.iter().map(|members| self.cluster(members)).collect();
-        ordered(self.chained(&units, clusters))
+        match fusion {
+            Fusion::All => ordered(self.chained(&units, clusters)),
+            Fusion::NoChains | Fusion::None => ordered(clusters),
+        }
     }
 
     /// Whether a free op's result has to be computed for its own sake.

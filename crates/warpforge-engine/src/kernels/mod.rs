@@ -13,10 +13,10 @@ use crate::EngineError;
 use crate::chains::{Chain, TiledChain};
 use crate::convolutions::Convolution;
 use crate::fuse::Work;
-use crate::loops::Lowering;
-use crate::passes::Precision;
+use crate::loops::{CompiledLoop, Lowering};
+use crate::observe::Phases;
 use crate::pattern::sizes;
-use crate::plan::{Buffer, Control, StepReport};
+use crate::plan::{Buffer, Control, Settings, StepReport};
 use crate::pool::Pool;
 #[cfg(feature = "onednn")]
 use crate::products::tiles;
@@ -57,6 +57,11 @@ pub(crate) trait Kernel: Send + Sync {
         0
     }
 
+    /// The time in the parts of its work since it was asked last, where it has such and counts.
+    fn phases(&self) -> Option<&Phases> {
+        None
+    }
+
     /// What it launched itself in its last launch, where it is a plan with plans inside.
     fn launched(&self) -> Vec<StepReport> {
         Vec::new()
@@ -81,15 +86,15 @@ pub(crate) struct Device {
     pub(crate) pool: Arc<Pool>,
     /// Room for launches.
     pub(crate) scratch: Arc<Scratch>,
-    /// How exactly products are computed in the plans of regions.
-    precision: Precision,
+    /// What holds in the plans of regions too.
+    pub(crate) settings: Settings,
     #[cfg(feature = "onednn")]
     library: Arc<warpforge_onednn::Threadpool>,
 }
 
 impl Device {
     /// The processor, with these threads.
-    pub(crate) fn new(pool: Arc<Pool>, precision: Precision) -> Result<Self, EngineError> {
+    pub(crate) fn new(pool: Arc<Pool>, settings: Settings) -> Result<Self, EngineError> {
         #[cfg(feature = "onednn")]
         let library = {
             let made = warpforge_onednn::Threadpool::new(Arc::clone(&pool) as _);
@@ -98,7 +103,7 @@ impl Device {
         Ok(Self {
             pool,
             scratch: Arc::new(Scratch::new()),
-            precision,
+            settings,
             #[cfg(feature = "onednn")]
             library,
         })
@@ -142,7 +147,7 @@ impl Device {
         fixed: &[Option<*const u8>],
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
-        match Control::new(function, &self.pool, self.precision, fixed, cost) {
+        match Control::new(function, &self.pool, self.settings, fixed, cost) {
             Ok(control) => {
                 let reason = control.reason();
                 (Arc::new(control), reason)
@@ -154,7 +159,8 @@ impl Device {
     /// The chain by tiles, where they take it.
     fn tiled_chain(&self, chain: &Chain, cost: Cost) -> Option<Arc<dyn Kernel>> {
         let threads = self.pool.threads();
-        let made = TiledChain::new(chain, threads, &self.scratch, cost).ok()?;
+        let phases = Phases::new(self.settings.observed);
+        let made = TiledChain::new(chain, threads, &self.scratch, phases, cost).ok()?;
         Some(Arc::new(made))
     }
 
@@ -165,7 +171,9 @@ impl Device {
         weights: Option<*const u8>,
         cost: Cost,
     ) -> Option<Arc<dyn Kernel>> {
-        let made = TiledProduct::new(product, weights, &self.pool, &self.scratch, cost).ok()?;
+        let phases = Phases::new(self.settings.observed);
+        let made =
+            TiledProduct::new(product, weights, &self.pool, &self.scratch, phases, cost).ok()?;
         Some(Arc::new(made))
     }
 
@@ -281,7 +289,7 @@ pub(crate) fn traffic(function: &Function) -> u64 {
 
 /// A loop kernel with its constants.
 struct Loop {
-    lowering: Lowering,
+    kernel: CompiledLoop,
     constants: Vec<Buffer>,
     cost: Cost,
 }
@@ -292,14 +300,14 @@ impl Loop {
         Self {
             constants: constants.collect(),
             cost: Cost { flops: lowering.kernel.flops(), ..cost },
-            lowering: Lowering { constants: Vec::new(), kernel: lowering.kernel.clone() },
+            kernel: CompiledLoop::new(&lowering.kernel),
         }
     }
 }
 
 impl Kernel for Loop {
     fn backend(&self) -> &'static str {
-        "loop"
+        self.kernel.backend()
     }
 
     fn cost(&self) -> Cost {
@@ -315,7 +323,7 @@ impl Kernel for Loop {
         let constants = self.constants.iter().map(|buffer| buffer.pointer().cast_const());
         let inputs: Vec<*const u8> = inputs.iter().copied().chain(constants).collect();
         // SAFETY: the caller's promise; constants are as large as the kernel was made for.
-        unsafe { self.lowering.kernel.run(pool, &inputs, outputs) };
+        unsafe { self.kernel.run(pool, &inputs, outputs) };
         Ok(())
     }
 }

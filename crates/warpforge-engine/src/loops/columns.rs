@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use warpforge_hlo::ir::Binary;
 
-use super::instruction::{Extent, Instruction, Number, Operand, Register};
-use super::kernel::LoopKernel;
 use super::lane::{Lane, Truth};
-use super::machine::{Memory, TILE, Tile, with_number, with_scratch};
+use super::machine::{Machine, Memory, TILE, Tile, with_number, with_scratch};
 use super::vector::{Fold, Isa, Source, dispatch};
 use crate::pool::Pool;
+use warpforge_codegen::ir::LoopKernel;
+use warpforge_codegen::ir::{Extent, Instruction, Number, Operand, Register};
 
 /// Numbers made side by side at most: their sums stay in the nearest caches.
 const WIDEST: usize = 4096;
@@ -72,12 +72,12 @@ struct Reduction {
     to: Register,
 }
 
-impl LoopKernel {
+impl Machine<'_> {
     fn reductions(&self) -> Vec<Reduction> {
-        let found = self.code.iter().filter_map(|instruction| match instruction {
+        let found = self.kernel.code.iter().filter_map(|instruction| match instruction {
             Instruction::Reduce { op, initial, from, to } => Some(Reduction {
                 op: *op,
-                number: self.registers[to.0].number,
+                number: self.kernel.registers[to.0].number,
                 initial: *initial,
                 from: *from,
                 to: *to,
@@ -90,14 +90,14 @@ impl LoopKernel {
     /// For what an instruction makes its numbers; a reduction for rows.
     fn extent_of(&self, instruction: &Instruction) -> Extent {
         match instruction {
-            Instruction::Store { output, .. } => self.outputs[*output].extent,
-            other => other.result().map_or(Extent::Row, |to| self.registers[to.0].extent),
+            Instruction::Store { output, .. } => self.kernel.outputs[*output].extent,
+            other => other.result().map_or(Extent::Row, |to| self.kernel.registers[to.0].extent),
         }
     }
 
     /// Runs it over its whole domain, along columns of this many numbers side by side.
     pub(super) fn run_columns(&self, width: usize, pool: &Pool, memory: Memory<'_>) {
-        let cut = Cut::new(self, width);
+        let cut = Cut::new(self.kernel, width);
         let reductions = self.reductions();
         let words = cut.block * reductions.len();
         // The sums of each part of each block; of one part they are finished where they were made.
@@ -166,10 +166,10 @@ impl LoopKernel {
                 let count = at_once.min(all.end - first);
                 let start = (outer * cut.reduced + first) * cut.width + columns.start;
                 let elements = start..start + count * columns.len();
-                let mut tile = Tile::new(self, memory, scratch, grain, elements, 0..0);
+                let mut tile = Tile::new(self.kernel, memory, scratch, grain, elements, 0..0);
                 // A reduction reads where it stands: later instructions use its register again.
                 let mut next = 0;
-                for instruction in &self.code {
+                for instruction in &self.kernel.code {
                     if matches!(instruction, Instruction::Reduce { .. }) {
                         let reduction = reductions[next];
                         let sums = &mut sums[next * cut.block..(next + 1) * cut.block];
@@ -201,9 +201,9 @@ impl LoopKernel {
         let grain = columns.len();
         with_scratch(self.scratch_bytes(grain), |scratch| {
             let rows = start..start + columns.len();
-            let mut tile = Tile::new(self, memory, scratch, grain, 0..0, rows);
+            let mut tile = Tile::new(self.kernel, memory, scratch, grain, 0..0, rows);
             let mut next = 0;
-            for instruction in &self.code {
+            for instruction in &self.kernel.code {
                 if matches!(instruction, Instruction::Reduce { .. }) {
                     let reduction = reductions[next];
                     let sums = &sums[next * cut.block..(next + 1) * cut.block];

@@ -3,8 +3,8 @@
 use warpforge_hlo::ir::{Function, OpKind, ValueId};
 use warpforge_hlo::types::TensorType;
 
-use super::instruction::Extent;
 use crate::pattern::sizes;
+use warpforge_codegen::ir::Extent;
 
 /// Rows beyond this are not kept in registers from one reduction to the next.
 pub(super) const LONGEST_ROW: usize = 1 << 16;

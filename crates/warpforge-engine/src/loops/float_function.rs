@@ -6,6 +6,10 @@
 // Coefficients are written as they were found, in f64; the compiler rounds them once.
 #![allow(clippy::excessive_precision)]
 
+use warpforge_codegen::coefficients::{
+    ERF_SHORT, EXP, EXPM1, LN_2_HIGH, LN_2_LOW, LOG, LOG_ERFC, ROUNDING, TANH,
+};
+
 /// `a * b + c`.
 #[inline(always)]
 fn fused<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
@@ -28,11 +32,6 @@ fn polynomial<const FMA: bool, const N: usize>(x: f32, coefficients: &[f32; N]) 
 fn pick(condition: bool, yes: f32, no: f32) -> f32 {
     if condition { yes } else { no }
 }
-
-/// Added to and taken from a number below 2^22, it leaves the nearest integer.
-const ROUNDING: f32 = 12_582_912.0;
-const LN_2_HIGH: f32 = 0.693_359_4;
-const LN_2_LOW: f32 = -2.121_944_4e-4;
 
 /// 2 to the power of an integer in -126..=127.
 #[inline(always)]
@@ -58,15 +57,6 @@ fn scaled(value: f32, n: i32) -> f32 {
     value * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
-const EXP: [f32; 6] = [
-    0.500_000_006_778_624_8,
-    0.166_666_658_678_005_95,
-    0.041_666_294_562_347_41,
-    0.008_333_497_216_982_722,
-    0.001_394_468_867_716_269_1,
-    0.000_197_903_314_241_600_4,
-];
-
 /// e to the power of x.
 #[inline(always)]
 pub(super) fn exp<const FMA: bool>(x: f32) -> f32 {
@@ -89,16 +79,6 @@ pub(super) fn exp_of_negative<const FMA: bool>(x: f32) -> f32 {
     pick(nothing, 0.0, value * power_of_two(n))
 }
 
-const EXPM1: [f32; 7] = [
-    0.500_000_000_010_514_3,
-    0.166_666_667_540_646_3,
-    0.041_666_665_953_799_47,
-    0.008_333_289_077_471_516,
-    0.001_388_898_517_210_854_4,
-    0.000_199_048_923_485_460_07,
-    2.479_640_467_167_635_4e-5,
-];
-
 /// e to the power of x, minus 1, also exact where x is small.
 #[inline(always)]
 pub(super) fn exp_minus_one<const FMA: bool>(x: f32) -> f32 {
@@ -114,17 +94,6 @@ pub(super) fn exp_minus_one<const FMA: bool>(x: f32) -> f32 {
     let value = pick(x == 0.0, x, value);
     pick(x.is_nan(), x, value)
 }
-
-const LOG: [f32; 8] = [
-    0.333_333_316_597_390_3,
-    -0.250_008_218_337_678_06,
-    0.200_012_321_496_332_1,
-    -0.166_233_309_935_131_5,
-    0.142_016_084_947_992_78,
-    -0.131_602_993_579_210_57,
-    0.127_627_718_772_058_1,
-    -0.076_357_312_254_623_11,
-];
 
 /// The logarithm of `1 + f` with `f` between -0.293 and 0.415, plus `n ln 2`.
 #[inline(always)]
@@ -162,14 +131,6 @@ pub(super) fn log_plus_one<const FMA: bool>(x: f32) -> f32 {
     let value = log::<FMA>(sum) + lost / pick(sum == 0.0, 1.0, sum);
     pick(x.abs() < 1e-7, x, value)
 }
-
-const TANH: [f32; 5] = [
-    -0.333_332_783_165_753_54,
-    0.133_313_289_829_177_23,
-    -0.053_729_231_392_138_78,
-    0.020_602_011_071_618_374,
-    -0.005_660_791_944_919_593,
-];
 
 /// The hyperbolic tangent.
 #[inline(always)]
@@ -263,27 +224,6 @@ fn erfc_large<const FMA: bool>(x: f32) -> f32 {
     let scale = f64::from_bits((n.wrapping_add(1023) << 52) as u64);
     (power * scale * wide_polynomial::<FMA, 11>(1.0 / (x + 2.0), &SCALED_ERFC)) as f32
 }
-
-/// `erf(x) / x - 1` by powers of `x^2`, up to x = 0.89.
-const ERF_SHORT: [f32; 6] = [
-    0.128_379_154_717_392_95,
-    -0.376_125_299_046_585_3,
-    0.112_822_158_722_467_36,
-    -0.026_781_841_310_650_558,
-    0.005_016_584_263_632_321,
-    -0.000_611_560_688_551_174_8,
-];
-
-/// The logarithm of `erfc(x)` by powers of `x`, from 0.88 to 4, as exactly as 1 minus erfc needs.
-const LOG_ERFC: [f32; 7] = [
-    -0.000_150_558_814_642_149_38,
-    -1.127_862_536_852_309_6,
-    -0.636_866_858_950_624_1,
-    -0.104_208_821_913_215_87,
-    0.022_360_709_625_788_684,
-    -0.003_076_810_621_143_337_4,
-    0.000_199_364_426_930_864_33,
-];
 
 /// The error function.
 #[inline(always)]

@@ -6,7 +6,7 @@
 use warpforge_hlo::ir::{Binary, Unary};
 
 use super::float_function as functions;
-use super::instruction::Number;
+use warpforge_codegen::ir::Number;
 
 /// A type of number that loops compute with.
 pub(crate) trait Lane: Copy + PartialOrd + Default + Send + Sync + 'static {

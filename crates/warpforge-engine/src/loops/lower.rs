@@ -14,12 +14,12 @@ use warpforge_tensor::{DType, Elements, Shape, Tensor};
 use super::domain::{
     Along, Domain, LONGEST_ROW, Lowered, Refusal, beyond_one, known_sizes, refuse, targets,
 };
-use super::instruction::{Extent, Instruction, Number, Operand, Register};
-use super::kernel::{Access, LoopKernel, OutputInfo, Place, RegisterInfo};
 use super::lane::{has_binary, has_unary, reduces};
 use super::softmax;
 use crate::pattern::combining;
 use crate::view::View;
+use warpforge_codegen::ir::{Access, LoopKernel, OutputInfo, Place, RegisterInfo};
+use warpforge_codegen::ir::{Extent, Instruction, Number, Operand, Register};
 
 /// A kernel and what it reads besides the function's arguments.
 #[derive(Debug, Clone)]
@@ -271,7 +271,7 @@ impl Lowerer<'_> {
             return *register;
         }
         let to = self.register(number, extent);
-        self.inputs.push(Access::new(operand, dtype, &key.1));
+        self.inputs.push(Access::new(operand, dtype, key.1.collapsed(), key.1.offset));
         self.code.push(Instruction::Load { input: self.inputs.len() - 1, to });
         self.loaded.insert(key, to);
         to

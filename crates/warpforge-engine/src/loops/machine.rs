@@ -12,12 +12,12 @@ use std::ops::Range;
 use warpforge_hlo::ir::Direction;
 use warpforge_tensor::DType;
 
-use super::instruction::{Extent, Instruction, Number, Operand, Register};
-use super::kernel::{Access, LoopKernel, Place};
 use super::lane::{Lane, Truth};
 use super::narrow::{from_bf16, from_f16, to_bf16, to_f16};
 use super::vector::{Fold, Isa, Source, dispatch};
 use crate::pool::Pool;
+use warpforge_codegen::ir::{Access, LoopKernel, Place};
+use warpforge_codegen::ir::{Extent, Instruction, Number, Operand, Register};
 
 /// Elements of a tile, where rows do not say otherwise: some ten registers of f32 fit the nearest cache.
 pub(super) const TILE: usize = 1024;
@@ -104,7 +104,13 @@ pub(super) struct Memory<'a> {
 // SAFETY: inputs are only read; tiles write disjoint parts of the outputs.
 unsafe impl Sync for Memory<'_> {}
 
-impl LoopKernel {
+/// A kernel carried out instruction by instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Machine<'a> {
+    pub(super) kernel: &'a LoopKernel,
+}
+
+impl Machine<'_> {
     /// Runs it over its whole domain.
     ///
     /// # Safety
@@ -112,16 +118,16 @@ impl LoopKernel {
     /// `inputs` and `outputs` have one pointer for each of the kernel's, to as many elements as its accesses reach, aligned
     /// to their types; nothing else writes the inputs or touches the outputs meanwhile, and no output overlaps an input
     /// unless the kernel reads that input at the place it writes.
-    pub(crate) unsafe fn run(&self, pool: &Pool, inputs: &[*const u8], outputs: &[*mut u8]) {
+    pub(super) unsafe fn run(self, pool: &Pool, inputs: &[*const u8], outputs: &[*mut u8]) {
         let memory = Memory { inputs, outputs };
-        if self.elements == 0 {
+        if self.kernel.elements == 0 {
             return;
         }
-        if let Some(width) = self.width {
+        if let Some(width) = self.kernel.width {
             self.run_columns(width, pool, memory);
             return;
         }
-        pool.run_ranges(self.elements, self.grain(), 4, &|range| self.part(memory, range));
+        pool.run_ranges(self.kernel.elements, self.grain(), 4, &|range| self.part(memory, range));
     }
 
     /// Runs a part of the domain, whole rows where the kernel reduces, on this thread.
@@ -130,8 +136,8 @@ impl LoopKernel {
     ///
     /// As for [`Self::run`], for the elements of the part alone: a pointer to an operand whose elements are visited in order
     /// leads to where its first element would be.
-    pub(crate) unsafe fn run_part(
-        &self,
+    pub(super) unsafe fn run_part(
+        self,
         elements: Range<usize>,
         inputs: &[*const u8],
         outputs: &[*mut u8],
@@ -146,10 +152,10 @@ impl LoopKernel {
             while start < range.end {
                 let elements = start..(start + grain).min(range.end);
                 start = elements.end;
-                let row = self.row.unwrap_or(elements.len()).max(1);
+                let row = self.kernel.row.unwrap_or(elements.len()).max(1);
                 let rows = elements.start / row..elements.end / row;
-                let mut tile = Tile::new(self, memory, scratch, grain, elements, rows);
-                for instruction in &self.code {
+                let mut tile = Tile::new(self.kernel, memory, scratch, grain, elements, rows);
+                for instruction in &self.kernel.code {
                     tile.step(instruction);
                 }
             }
@@ -158,9 +164,9 @@ impl LoopKernel {
 
     /// How many elements a tile has: more where few registers are kept, so that what is done once for each tile counts less.
     fn grain(&self) -> usize {
-        let bytes: usize = self.slots.iter().sum();
+        let bytes: usize = self.kernel.slots.iter().sum();
         let tile = (TILE_BYTES / bytes.max(1)).clamp(TILE, 4 * TILE);
-        match self.row {
+        match self.kernel.row {
             Some(row) if row >= tile => row,
             Some(row) => tile / row.max(1) * row.max(1),
             None => TILE,
@@ -168,7 +174,7 @@ impl LoopKernel {
     }
 
     pub(super) fn scratch_bytes(&self, grain: usize) -> usize {
-        self.slots.iter().map(|bytes| slot_bytes(*bytes, grain)).sum()
+        self.kernel.slots.iter().map(|bytes| slot_bytes(*bytes, grain)).sum()
     }
 }
 

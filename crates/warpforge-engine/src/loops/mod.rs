@@ -3,10 +3,9 @@
 
 mod activation;
 mod columns;
+mod compiled;
 mod domain;
 mod float_function;
-mod instruction;
-mod kernel;
 mod lane;
 mod lower;
 mod machine;
@@ -14,7 +13,7 @@ pub(crate) mod narrow;
 mod softmax;
 pub(crate) mod vector;
 
-pub(crate) use instruction::Extent;
-pub(crate) use kernel::LoopKernel;
+pub(crate) use compiled::CompiledLoop;
 pub(crate) use lower::{Lowering, lower};
 pub(crate) use vector::{Isa, activate};
+pub(crate) use warpforge_codegen::ir::Extent;

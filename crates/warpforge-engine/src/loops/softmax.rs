@@ -11,9 +11,9 @@ use std::collections::HashSet;
 use warpforge_hlo::ir::{Binary, Unary};
 
 use super::float_function::exp_of_negative;
-use super::instruction::{Extent, Instruction, Number, Operand, Register};
-use super::kernel::RegisterInfo;
 use super::vector::{PARTS, fold};
+use warpforge_codegen::ir::RegisterInfo;
+use warpforge_codegen::ir::{Extent, Instruction, Number, Operand, Register};
 
 /// The code with every softmax as one instruction, where nothing else reads what lies between its parts.
 pub(super) fn recognize(

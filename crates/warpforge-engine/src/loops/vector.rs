@@ -163,6 +163,33 @@ fn binary<T: Lane>(op: Binary, a: Source<'_, T>, b: Source<'_, T>, row: usize, o
     }
 }
 
+/// The least, the greatest, and how many are not finite.
+#[inline(always)]
+fn extremes<T: Copy>(values: &[T], widen: impl Fn(T) -> f32) -> (f32, f32, u32) {
+    const LANES: usize = 32;
+    let (mut least, mut greatest) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+    let mut strange = [0_u32; LANES];
+    let mut add = |lane: usize, value: f32| {
+        least[lane] = if value < least[lane] { value } else { least[lane] };
+        greatest[lane] = if value > greatest[lane] { value } else { greatest[lane] };
+        strange[lane] += u32::from(value.to_bits() & 0x7fff_ffff >= 0x7f80_0000);
+    };
+    let mut chunks = values.chunks_exact(LANES);
+    for chunk in &mut chunks {
+        for (lane, value) in chunk.iter().enumerate() {
+            add(lane, widen(*value));
+        }
+    }
+    for value in chunks.remainder() {
+        add(0, widen(*value));
+    }
+    (
+        least.into_iter().fold(f32::INFINITY, f32::min),
+        greatest.into_iter().fold(f32::NEG_INFINITY, f32::max),
+        strange.into_iter().sum(),
+    )
+}
+
 #[inline(always)]
 fn compare<T: Lane>(
     direction: Direction,
@@ -484,6 +511,13 @@ macro_rules! compiled_for {
                 from: &[f32], scale: f32, added: Option<&[f32]>, row: usize, out: &mut [f32],
             ) {
                 softmax::rows::<$fma>(from, scale, added, row, out);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn extremes<T: Copy>(
+                values: &[T], widen: impl Fn(T) -> f32,
+            ) -> (f32, f32, u32) {
+                super::extremes(values, widen)
             }
 
             $(#[target_feature(enable = $features)])?

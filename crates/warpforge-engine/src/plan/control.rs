@@ -15,11 +15,11 @@ use super::buffers::Buffer;
 use super::executable::Executable;
 use super::homes::bytes_of;
 use super::needs::needed_bytes;
-use super::{Options, StepReport};
+use super::{Settings, StepReport};
 use crate::EngineError;
 use crate::fuse::outline_region;
 use crate::kernels::{Cost, Kernel};
-use crate::passes::{Precision, constant_tensor};
+use crate::passes::constant_tensor;
 use crate::pool::Pool;
 
 /// Where a region finds a value it reads.
@@ -142,11 +142,11 @@ impl<'a> Read<'a> {
 /// The memory that a loop or choice will take beside its inputs and results.
 pub(super) fn needed(
     function: &Function,
-    precision: Precision,
+    settings: Settings,
     threads: usize,
 ) -> Result<u64, EngineError> {
     let read = Read::new(function)?;
-    let options = Options { precision, ..Options::default() };
+    let options = settings.options(HashMap::new());
     let mut bytes: u64 = read.carried()?.iter().map(|(_, bytes)| 2 * *bytes as u64).sum();
     for region in &read.op.regions {
         bytes += needed_bytes(&read.region(region)?.0, &options, threads)?;
@@ -159,14 +159,14 @@ impl Control {
     pub(crate) fn new(
         function: &Function,
         pool: &Arc<Pool>,
-        precision: Precision,
+        settings: Settings,
         fixed: &[Option<*const u8>],
         cost: Cost,
     ) -> Result<Self, EngineError> {
         let read = Read::new(function)?;
         let mut parts = Vec::with_capacity(read.op.regions.len());
         for region in &read.op.regions {
-            parts.push(Part::new(&read, region, pool, precision, fixed)?);
+            parts.push(Part::new(&read, region, pool, settings, fixed)?);
         }
         let (form, regions) = match read.op.kind {
             OpKind::While => (Form::While, 2),
@@ -308,7 +308,7 @@ impl Part {
         read: &Read<'_>,
         region: &Region,
         pool: &Arc<Pool>,
-        precision: Precision,
+        settings: Settings,
         pointers: &[Option<*const u8>],
     ) -> Result<Self, EngineError> {
         let (program, sources) = read.region(region)?;
@@ -331,7 +331,7 @@ impl Part {
         let donated = (0..sources.len()).filter(is_own).filter(|_| is_body).collect();
         let open = sources.iter().enumerate().filter(|(place, _)| !fixed.contains_key(place));
         let open = open.map(|(_, source)| *source).collect();
-        let options = Options { precision, fixed, ..Options::default() };
+        let options = settings.options(fixed);
         let executable = Executable::compile_over(&program, Arc::clone(pool), &options, &donated)?;
         match executable.unplanned() {
             Some(reason) => Err(EngineError::Unsupported(format!("a region with {reason}"))),

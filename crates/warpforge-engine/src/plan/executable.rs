@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use warpforge_hlo::ir::{Function, OpKind, Program, Region, ValueId};
 use warpforge_hlo::types::Type;
-use warpforge_tensor::Tensor;
+use warpforge_tensor::{DType, Tensor};
 
 use super::buffers::Buffer;
 use super::fused::normalized;
@@ -19,8 +19,9 @@ use super::kept::Kept;
 use super::needs::{Needs, fixed_places, open_places};
 use super::report::MadeOf;
 use crate::EngineError;
-use crate::fuse::{Cluster, Work};
+use crate::fuse::{Cluster, Fusion, Work};
 use crate::kernels::{Device, Kernel};
+use crate::observe::Observed;
 use crate::passes::{Precision, entry};
 use crate::pattern::sizes;
 use crate::pool::Pool;
@@ -35,8 +36,35 @@ pub struct Options {
     pub memory_bytes: Option<u64>,
     /// How exactly products are computed.
     pub precision: Precision,
+    /// How much is computed together.
+    pub fusion: Fusion,
+    /// Whether kernels count what they do, and what they write is looked at.
+    pub observed: bool,
     /// Arguments that are the same in every run, by their place: what depends on them alone is computed once.
     pub fixed: HashMap<usize, Tensor>,
+}
+
+impl Options {
+    /// What holds inside of loops and choices too.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings { precision: self.precision, fusion: self.fusion, observed: self.observed }
+    }
+}
+
+/// What holds for every function of a program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    precision: Precision,
+    fusion: Fusion,
+    pub(crate) observed: bool,
+}
+
+impl Settings {
+    /// Options for a region, in which these arguments are always the same.
+    pub(super) fn options(self, fixed: HashMap<usize, Tensor>) -> Options {
+        let Self { precision, fusion, observed } = self;
+        Options { precision, fusion, observed, fixed, ..Options::default() }
+    }
 }
 
 /// The memory of an executable.
@@ -64,6 +92,9 @@ pub(super) struct Step {
     pub(super) outputs: Vec<Home>,
     pub(super) made_of: MadeOf,
     pub(super) reason: Option<String>,
+    /// What was seen of it in the last run, and the types of its outputs, where that is wanted.
+    pub(super) observed: Option<Box<Observed>>,
+    pub(super) types: Vec<Option<(DType, usize)>>,
 }
 
 /// A program ready to run.
@@ -131,7 +162,7 @@ impl Executable {
         let program = normalized(program, options)?;
         let function = entry(&program, &name)?.clone();
         let mut executable = Self {
-            device: Device::new(pool, options.precision)?,
+            device: Device::new(pool, options.settings())?,
             steps: Vec::new(),
             results: Vec::new(),
             arena: Buffer::new(0),
@@ -215,6 +246,8 @@ impl Executable {
             outputs: homes(&cluster.outlined.outputs)?,
             made_of: MadeOf::new(cluster, &self.program),
             reason,
+            observed: self.device.settings.observed.then(Box::default),
+            types: results(&cluster.outlined.function),
         }))
     }
 
@@ -302,6 +335,9 @@ impl Executable {
     pub(super) fn count_anew(&mut self) {
         self.runs = 0;
         self.times.fill((Duration::ZERO, Duration::ZERO));
+        for observed in self.steps.iter_mut().filter_map(|step| step.observed.as_mut()) {
+            **observed = Observed::default();
+        }
     }
 
     /// Runs it once on these inputs; where its results are, until it runs again or an input is gone.
@@ -321,7 +357,7 @@ impl Executable {
             Home::Arena(offset) => unsafe { self.arena.pointer().add(*offset) },
         };
         let begun = Instant::now();
-        for (step, time) in self.steps.iter().zip(&mut self.times) {
+        for (step, time) in self.steps.iter_mut().zip(&mut self.times) {
             let reads: Vec<*const u8> =
                 step.inputs.iter().map(|home| at(home).cast_const()).collect();
             let writes: Vec<*mut u8> = step.outputs.iter().map(at).collect();
@@ -330,6 +366,17 @@ impl Executable {
             // aligned to a cache line; inputs are as the caller promised.
             unsafe { step.kernel.launch(&self.device.pool, &reads, &writes) }?;
             *time = (start - begun, time.1 + start.elapsed());
+            if let Some(observed) = &mut step.observed {
+                let pool = &self.device.pool;
+                observed.add(step.kernel.phases(), pool.take_busy());
+                for (output, (pointer, ty)) in writes.iter().zip(&step.types).enumerate() {
+                    if let Some((dtype, elements)) = ty {
+                        // SAFETY: the kernel has written them, as many as its type says.
+                        unsafe { observed.look(output, pool, *dtype, *elements, *pointer) };
+                    }
+                }
+                pool.take_busy();
+            }
         }
         self.runs += 1;
         Ok(self.results.iter().map(|home| at(home).cast_const()).collect())
@@ -347,6 +394,15 @@ impl Executable {
         let interpreter = Interpreter::new(&self.program).function(&self.function.name);
         interpreter.limits(Limits::default()).run(all)
     }
+}
+
+/// The element types and sizes of a function's results, where they are known.
+fn results(function: &Function) -> Vec<Option<(DType, usize)>> {
+    let each = function.results.iter().map(|result| {
+        let tensor = result.ty.tensor()?;
+        Some((tensor.dtype()?, sizes(tensor)?.iter().product()))
+    });
+    each.collect()
 }
 
 /// The name of the function to run.

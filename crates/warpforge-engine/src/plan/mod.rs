@@ -12,6 +12,7 @@ mod report;
 
 pub(crate) use buffers::Buffer;
 pub(crate) use control::Control;
+pub(crate) use executable::Settings;
 use executable::entry_name;
 pub use executable::{Executable, Memory, Options};
 pub use fused::{fused, normalized};

@@ -53,9 +53,9 @@ impl Needs {
         let mut known: HashMap<ValueId, usize> =
             numbered.map(|(number, place)| (function.body.arguments[*place], number)).collect();
         let (mut once, mut varying, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
-        for cluster in fuse(function)? {
+        for cluster in fuse(function, options.fusion)? {
             if matches!(cluster.work, Work::Control) {
-                bytes += control::needed(&cluster.outlined.function, options.precision, threads)?;
+                bytes += control::needed(&cluster.outlined.function, options.settings(), threads)?;
                 // Its regions pack what never changes, or keep it.
                 for input in
                     cluster.outlined.inputs.iter().filter(|input| known.contains_key(input))

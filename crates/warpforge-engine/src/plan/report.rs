@@ -12,6 +12,7 @@ use super::homes::{Home, bytes_of};
 use crate::fuse::{Cluster, Work};
 use crate::kernels::Cost;
 use crate::loops::Isa;
+use crate::observe::Observed;
 use crate::pattern::places;
 
 /// The ops a kernel was made of.
@@ -102,6 +103,8 @@ pub struct StepReport {
     pub time: Duration,
     /// How long with that.
     pub span: Duration,
+    /// What was seen of it, in the observable tier.
+    pub observed: Option<Observed>,
 }
 
 impl Executable {
@@ -128,6 +131,7 @@ impl Executable {
                 start: *start,
                 time: span.saturating_sub(launched.iter().map(|inner| inner.time).sum()),
                 span: *span,
+                observed: step.observed.as_deref().cloned(),
             });
             reports.extend(launched);
         }

@@ -47,6 +47,9 @@ pub(super) struct Shared {
     wake: Condvar,
     asleep: AtomicUsize,
     stopping: AtomicBool,
+    /// Whether the time of threads is counted, and how many nanoseconds each was at work.
+    counting: AtomicBool,
+    busy: Vec<AtomicU64>,
 }
 
 // SAFETY: `body` is written only by the caller that holds `turn`, while the job is closed and nobody has joined; it is
@@ -62,7 +65,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(threads: usize) -> Self {
         Self {
             turn: Mutex::new(()),
             ticket: AtomicU64::new(0),
@@ -76,6 +79,8 @@ impl Shared {
             wake: Condvar::new(),
             asleep: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
+            counting: AtomicBool::new(false),
+            busy: (0..threads).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
@@ -92,7 +97,7 @@ impl Shared {
         self.open.store(true, Ordering::SeqCst);
         self.ticket.fetch_add(1, Ordering::SeqCst);
         self.wake_up(workers.min(tasks - 1));
-        self.take_tasks(body);
+        self.take_tasks(0, body);
         self.open.store(false, Ordering::SeqCst);
         let mut turns = 0_u32;
         while self.joined.load(Ordering::SeqCst) != 0 {
@@ -104,7 +109,40 @@ impl Shared {
         panic.map_or(Ok(()), Err)
     }
 
-    fn take_tasks(&self, body: Body<'_>) {
+    /// Does all tasks on the calling thread.
+    pub(super) fn alone(&self, tasks: usize, body: Body<'_>) {
+        if inside_task() {
+            (0..tasks).for_each(body);
+        } else {
+            self.counted(0, || (0..tasks).for_each(body));
+        }
+    }
+
+    /// The time of each thread since this was asked last.
+    pub(super) fn take_busy(&self) -> Vec<Duration> {
+        self.counting.store(true, Ordering::Relaxed);
+        let time = |busy: &AtomicU64| Duration::from_nanos(busy.swap(0, Ordering::Relaxed));
+        self.busy.iter().map(time).collect()
+    }
+
+    /// Does a thread's part of a job.
+    fn counted(&self, thread: usize, work: impl FnOnce()) {
+        if !self.counting.load(Ordering::Relaxed) {
+            return work();
+        }
+        let start = Instant::now();
+        work();
+        let time = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        if let Some(busy) = self.busy.get(thread) {
+            busy.fetch_add(time, Ordering::Relaxed);
+        }
+    }
+
+    fn take_tasks(&self, thread: usize, body: Body<'_>) {
+        self.counted(thread, || self.take_each(body));
+    }
+
+    fn take_each(&self, body: Body<'_>) {
         let before = INSIDE.replace(true);
         let tasks = self.tasks.load(Ordering::Relaxed);
         loop {
@@ -136,7 +174,7 @@ impl Shared {
     }
 
     /// The life of a worker.
-    pub(super) fn work(&self) {
+    pub(super) fn work(&self, thread: usize) {
         let mut seen = 0;
         loop {
             let ticket = self.next_ticket(seen);
@@ -148,7 +186,7 @@ impl Shared {
             if self.open.load(Ordering::SeqCst) {
                 // SAFETY: we have joined while the job is open, so the caller waits for us before it ends the borrow.
                 if let Some(body) = unsafe { *self.body.get() } {
-                    self.take_tasks(body);
+                    self.take_tasks(thread, body);
                 }
             }
             self.joined.fetch_sub(1, Ordering::SeqCst);

@@ -11,6 +11,7 @@ mod placement;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 pub use self::placement::{Placement, allowed_cpus};
 
@@ -28,7 +29,7 @@ pub struct Pool {
 impl Pool {
     /// A pool of `threads`, the calling one included, at least one.
     pub fn new(threads: usize, placement: &Placement) -> Result<Self, EngineError> {
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(Shared::new(threads.max(1)));
         let mode = FloatMode::current();
         let mut pool = Self { shared, workers: Vec::new() };
         placement.apply(0)?;
@@ -41,7 +42,7 @@ impl Pool {
                     // A thread that cannot be placed works wherever it is; the first one has reported the reason.
                     let _ = placement.apply(index);
                     mode.apply();
-                    shared.work();
+                    shared.work(index);
                 })
                 .map_err(|error| EngineError::Threads(format!("no thread {index}: {error}")))?;
             pool.workers.push(worker);
@@ -51,7 +52,7 @@ impl Pool {
 
     /// A pool of the calling thread alone.
     pub fn single() -> Self {
-        Self { shared: Arc::new(Shared::new()), workers: Vec::new() }
+        Self { shared: Arc::new(Shared::new(1)), workers: Vec::new() }
     }
 
     /// The number of threads, the calling one included.
@@ -63,12 +64,18 @@ impl Pool {
     /// takes which number is not fixed; nothing computed may depend on it. A panic in a task goes on in the caller.
     pub fn run(&self, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
         if tasks <= 1 || self.workers.is_empty() || inside_task() {
-            (0..tasks).for_each(body);
+            self.shared.alone(tasks, body);
             return;
         }
         if let Err(panic) = self.shared.run(tasks, self.workers.len(), body) {
             resume_unwind(panic);
         }
+    }
+
+    /// How long each thread was at work on tasks since this was asked last; the caller's is the first. From the first time
+    /// it is asked on, it is counted.
+    pub fn take_busy(&self) -> Vec<Duration> {
+        self.shared.take_busy()
     }
 
     /// Calls `body` with parts of `0..length` that are multiples of `grain` but for the last, about `per_thread` for each

@@ -15,6 +15,15 @@ pub(crate) use recognize::recognize;
 pub(crate) use rows::Rows;
 pub(crate) use tiles::TiledProduct;
 
+/// Whether this machine has instructions for products of bf16.
+pub fn has_bf16_products() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let vectors = is_x86_feature_detected!("avx512bf16");
+    #[cfg(not(target_arch = "x86_64"))]
+    let vectors = false;
+    vectors || tiles::has_matrix_unit()
+}
+
 use warpforge_tensor::DType;
 
 use crate::epilogue::Tail;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpforge_engine::interface::random_value;
 use warpforge_engine::pool::{Placement, Pool};
 use warpforge_engine::reference::{Interpreter, Value};
-use warpforge_engine::{Executable, Options, StepReport};
+use warpforge_engine::{Executable, Fusion, Options, StepReport};
 use warpforge_hlo::{Program, parse_verified};
 use warpforge_tensor::{DType, Tensor};
 
@@ -42,7 +42,39 @@ pub(super) fn check(text: &str) -> Vec<StepReport> {
     }
     check_fixed(&program, &inputs, &wanted);
     check_fused(&program, &inputs, &wanted);
+    check_unfused(&program, &inputs, &wanted);
+    check_observed(&program, &inputs);
     report
+}
+
+/// Less is computed together, and the numbers are the same within what they may differ.
+fn check_unfused(program: &Program, inputs: &[Value], wanted: &[Value]) {
+    for fusion in [Fusion::NoChains, Fusion::None] {
+        let options = Options { fusion, ..Options::default() };
+        let mut executable = Executable::compile(program, pool(2), &options).unwrap();
+        compare(&executable.run(inputs).unwrap(), wanted);
+    }
+}
+
+/// Looking changes nothing, and there is something to be seen of every kernel.
+fn check_observed(program: &Program, inputs: &[Value]) {
+    let run = |observed: bool| {
+        let options = Options { observed, ..Options::default() };
+        let mut executable = Executable::compile(program, pool(2), &options).unwrap();
+        let results = executable.run(inputs).unwrap();
+        (results, executable.plan_hash(), executable.report())
+    };
+    let (plain, plan, _) = run(false);
+    let (seen, same_plan, report) = run(true);
+    assert_eq!(plan, same_plan);
+    for (plain, seen) in plain.iter().zip(&seen) {
+        let (Value::Tensor(plain), Value::Tensor(seen)) = (plain, seen) else { panic!() };
+        assert!(plain.bytes() == seen.bytes(), "looking changed a result");
+    }
+    for step in report.iter().filter(|step| step.launches > 0) {
+        let observed = step.observed.as_ref().unwrap();
+        assert_eq!(observed.busy.len(), 2);
+    }
 }
 
 /// A program as it is fused reads back, verifies and computes the same in the reference tier.
@@ -101,8 +133,14 @@ pub(super) fn compare(found: &[Value], wanted: &[Value]) {
     }
 }
 
+///
+/// Loops go by one name, whether there is machine code for them or not.
 pub(super) fn backends(report: &[StepReport]) -> Vec<&str> {
-    report.iter().map(|step| step.backend).collect()
+    let name = |step: &StepReport| match step.backend {
+        "generated" => "loop",
+        other => other,
+    };
+    report.iter().map(name).collect()
 }
 
 /// Runs a program whose first result is of floats in both tiers, which may differ by so much of the largest element; what was

@@ -1,7 +1,7 @@
 //! What is fused, placed and planned computes what the program says.
 
 use warpforge_engine::reference::Value;
-use warpforge_engine::{Executable, Options};
+use warpforge_engine::{Executable, Fusion, Options};
 use warpforge_tensor::{DType, Tensor};
 
 use super::agree::{backends, check, check_with_weights, inputs, pool, program};
@@ -470,4 +470,31 @@ fn large_products_with_weights() {
             ty(depth, columns)
         ));
     }
+}
+
+#[test]
+fn what_is_not_finite_is_seen_where_it_is_made() {
+    let program = program(
+        "func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {
+           %zero = stablehlo.constant dense<0.0> : tensor<64x64xf32>
+           %p = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+           %t = stablehlo.transpose %p, dims = [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+           %q = stablehlo.dot_general %t, %p, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+           %d = stablehlo.divide %q, %zero : tensor<64x64xf32>
+           return %d : tensor<64x64xf32>
+         }",
+    );
+    let options = Options { observed: true, fusion: Fusion::None, ..Options::default() };
+    let mut executable = Executable::compile(&program, pool(2), &options).unwrap();
+    executable.run(&inputs(&program)).unwrap();
+    let seen: Vec<(String, bool)> = executable
+        .report()
+        .iter()
+        .map(|step| {
+            let outputs = &step.observed.as_ref().unwrap().outputs;
+            (step.ops.join(" "), outputs.iter().flatten().all(|range| range.is_finite()))
+        })
+        .collect();
+    let first = seen.iter().find(|(_, finite)| !finite).unwrap();
+    assert_eq!(first.0, "divide", "{seen:?}");
 }

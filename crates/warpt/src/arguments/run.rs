@@ -26,7 +26,8 @@ Exit codes: 0 done, 2 error.";
 pub enum Tier {
     /// Fastest
     Production,
-    /// Fast, with counters inside
+    /// As fast, but for counters inside: phases, threads, ranges of values, what is no number
+    #[value(aliases = ["optimized-observable", "OPTIMIZED_OBSERVABLE", "optimized_observable"])]
     Observable,
     /// Slow and right, every value visible
     Correctness,
@@ -39,6 +40,19 @@ pub enum Precision {
     F32,
     /// From and to bf16, with sums in f32
     Bf16,
+    /// As bf16 where this machine has instructions for its products, else as f32
+    Auto,
+}
+
+/// What is computed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Fusion {
+    /// Whatever one kernel can compute
+    All,
+    /// All but attention and other products with what is done to rows between them
+    NoChains,
+    /// Every op by itself
+    None,
 }
 
 /// What a row of a profile is.
@@ -64,9 +78,6 @@ pub enum Stage {
 }
 
 impl Tier {
-    /// The tiers that exist.
-    pub const PRESENT: [Self; 2] = [Self::Production, Self::Correctness];
-
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -102,6 +113,9 @@ pub struct RunArguments {
     /// How exactly the production tier computes products: as the program says, or f32 products from and to bf16
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
+    /// What the production tier computes together; less than all shows what fusion does to time and numbers
+    #[arg(long, value_enum, default_value = "all", hide_default_value = true)]
+    pub fusion: Fusion,
     /// Show what kernels of the production tier took and how far that is from what the machine can do: those of the same
     /// ops together, or each
     #[arg(long, value_enum, value_name = "BY", num_args = 0..=1, require_equals = true,
@@ -176,6 +190,7 @@ impl RunArguments {
             (self.serve, "--serve"),
             (self.threads.is_some(), "--threads"),
             (self.precision.is_some(), "--precision"),
+            (self.fusion != Fusion::All, "--fusion"),
         ])
     }
 

@@ -56,6 +56,10 @@ pub(super) fn definitions(
     if let Some(goal) = case.bare {
         all.push((format!("{name}_bare"), goal, "its products called bare".to_owned()));
     }
+    if let Some(goal) = case.observable {
+        let what = "the observable tier against production".to_owned();
+        all.push((format!("{name}_observable"), goal, what));
+    }
     if wanted.all_peers {
         for peer in wanted.peers {
             all.push((format!("{name}_{}", peer.name()), case.peer, peer.title().to_owned()));
@@ -84,7 +88,8 @@ pub(super) fn measure(
         }
     };
     let name = workload.case_name(case);
-    let against_peers = defined.iter().any(|(row, ..)| *row != format!("{name}_bare"));
+    let own = [format!("{name}_bare"), format!("{name}_observable")];
+    let against_peers = defined.iter().any(|(row, ..)| !own.contains(row));
     let peers = if against_peers { tuned(session, wanted.peers, &prepared) } else { Vec::new() };
     let ours = tuned(session, &[Engine::Ours], &prepared).remove(0);
     let mut measured: Vec<(Engine, anyhow::Result<Measured>)> = Vec::new();
@@ -107,6 +112,10 @@ pub(super) fn measure(
                 let mut made = row_of(row, *goal, &result);
                 made.notes.push(bare.summary());
                 made
+            }
+            Some("observable") if ours.best().is_some() => {
+                let seen = Tuned { engine: Engine::Observable, trials: ours.trials.clone() };
+                row_of(row, *goal, &pair(session, &seen, &ours, &prepared))
             }
             _ if ours.best().is_none() => Row::unmeasured(row, *goal, ours.summary()),
             Some("peer") => best_row(row, *goal, &measured),

@@ -49,7 +49,7 @@ pub(super) fn of(
     cpus: &[usize],
 ) -> Vec<Setting> {
     match engine {
-        Engine::Ours => ours(precision),
+        Engine::Ours | Engine::Observable => ours(precision),
         Engine::Eager => eager(workload, precision, cpus),
         Engine::Compile => compile(workload, precision, cpus),
         Engine::Xla => xla(),

@@ -253,7 +253,7 @@ fn cache_file(
     }
     // What the engine is: its environment and server, or the bytes of our own program.
     let version = match engine {
-        Engine::Ours => fingerprint(session.warpt()?)?,
+        Engine::Ours | Engine::Observable => fingerprint(session.warpt()?)?,
         Engine::Bare => fingerprint(&std::env::current_exe()?)?,
         _ => format!("{} {}", session.environment()?.name(), session.servers_key()?),
     };

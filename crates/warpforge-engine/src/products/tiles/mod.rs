@@ -24,11 +24,17 @@ use self::multiplier::COLUMNS;
 use super::Product;
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
+use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
 
 /// Below so many rows a product is as fast as the right operand is read.
 const LEAST_ROWS: usize = 48;
+
+/// Whether this machine has a matrix unit for bf16.
+pub(super) fn has_matrix_unit() -> bool {
+    matrices::available()
+}
 
 /// A product of matrices by tiles.
 pub(crate) struct TiledProduct {
@@ -38,6 +44,7 @@ pub(crate) struct TiledProduct {
     scratch: Arc<Scratch>,
     room: Room,
     threads: usize,
+    phases: Phases,
     cost: Cost,
 }
 
@@ -114,6 +121,7 @@ impl TiledProduct {
         weights: Option<*const u8>,
         pool: &Pool,
         scratch: &Arc<Scratch>,
+        phases: Phases,
         cost: Cost,
     ) -> Result<Self, EngineError> {
         let Some(multiplier) = taken(product) else {
@@ -139,7 +147,7 @@ impl TiledProduct {
             });
             panels
         });
-        Ok(Self { multiplier, panels, scratch: Arc::clone(scratch), room, threads, cost })
+        Ok(Self { multiplier, panels, scratch: Arc::clone(scratch), room, threads, phases, cost })
     }
 }
 
@@ -156,6 +164,10 @@ impl Kernel for TiledProduct {
 
     fn cost(&self) -> Cost {
         self.cost
+    }
+
+    fn phases(&self) -> Option<&Phases> {
+        Some(&self.phases)
     }
 
     fn held_bytes(&self) -> usize {
@@ -189,12 +201,12 @@ impl Kernel for TiledProduct {
         pool.run(strip_count + unpacked, &|task| {
             let (inputs, to) = (launch.inputs, launch.strips);
             // SAFETY: the caller's promise; the room is as large as was reserved.
-            unsafe {
+            self.phases.timed(Phase::Packing, || unsafe {
                 match task.checked_sub(strip_count) {
                     None => multiplier.pack_strip(inputs[left], 0, (0, rows), task, to),
                     Some(panel) => multiplier.pack_panel(inputs[right], 0, panel, launch.panels),
                 }
-            }
+            });
         });
         let blocks = pieces(strip_count, multiplier.block_rows() / multiplier.strip_rows());
         let groups = multiplier.groups(pool.threads());
@@ -212,7 +224,8 @@ impl Kernel for TiledProduct {
                     out: launch.out,
                 };
                 // SAFETY: the caller's promise; both operands are packed, and each task has a part of the result of its own.
-                unsafe { multiplier.multiply(&part, block, group) };
+                self.phases
+                    .timed(Phase::Products, || unsafe { multiplier.multiply(&part, block, group) });
             });
         });
         rooms.check()

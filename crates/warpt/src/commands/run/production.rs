@@ -9,14 +9,17 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
-use warpforge_engine::{Executable, Options, fused, interface, normalized, passes};
+use warpforge_engine::{
+    Executable, Options, fused, has_bf16_products, interface, normalized, passes,
+};
 use warpforge_hlo::ir::Function;
 use warpforge_tensor::Tensor;
 
+use super::observed::Seen;
 use super::profile::Profile;
 use super::program::Source;
 use super::{ceilings, free_memory, inputs, interpreter, results};
-use crate::arguments::run::{Precision, RunArguments, Stage};
+use crate::arguments::run::{Fusion, Precision, RunArguments, Stage, Tier};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -86,6 +89,17 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
             ran.write_if_asked(arguments)?;
             output.text(&profile.page(by, output.width()))?;
         }
+        _ if options.observed && executable.unplanned().is_none() => {
+            // The first run also brought memory and code into place.
+            executable.run(&values).map_err(|error| source.explain(error))?;
+            ran.write_if_asked(arguments)?;
+            let seen = Seen { steps: executable.report() };
+            if arguments.json {
+                output.line(&ran.json(Some(seen.json())))?;
+            } else {
+                output.text(&seen.page(output.width()))?;
+            }
+        }
         _ => ran.show(arguments, output)?,
     }
     Ok(Exit::Pass)
@@ -105,8 +119,15 @@ fn options(arguments: &RunArguments, entry: &Function, fixed: HashMap<usize, Ten
         memory_bytes: Some(arguments.max_memory.unwrap_or_else(free_memory)),
         precision: match arguments.precision {
             Some(Precision::Bf16) => passes::Precision::Bf16,
-            Some(Precision::F32) | None => passes::Precision::AsWritten,
+            Some(Precision::Auto) if has_bf16_products() => passes::Precision::Bf16,
+            Some(Precision::F32 | Precision::Auto) | None => passes::Precision::AsWritten,
         },
+        fusion: match arguments.fusion {
+            Fusion::All => warpforge_engine::Fusion::All,
+            Fusion::NoChains => warpforge_engine::Fusion::NoChains,
+            Fusion::None => warpforge_engine::Fusion::None,
+        },
+        observed: arguments.tier() == Tier::Observable,
         fixed,
     }
 }

@@ -1,6 +1,6 @@
 //! Where the time of a run went, and how far each kernel is from what the machine can do: a table, a roofline, a trace.
 
-mod kinds;
+pub(super) mod kinds;
 mod roofline;
 mod timeline;
 

@@ -62,7 +62,7 @@ impl Ran<'_> {
     pub(super) fn show(&self, arguments: &RunArguments, output: &mut Output) -> Result<()> {
         self.write_if_asked(arguments)?;
         if arguments.json {
-            output.line(&self.json())?;
+            output.line(&self.json(None))?;
         } else if let Some(path) = &arguments.outputs {
             output.note(&format!("{} results written to {}", self.results.len(), path.display()));
         } else {
@@ -109,8 +109,8 @@ impl Ran<'_> {
         )
     }
 
-    /// The results as JSON: what the table has, for programs.
-    pub(super) fn json(&self) -> String {
+    /// The results as JSON: what the table has, for programs; with what was seen of kernels.
+    pub(super) fn json(&self, kernels: Option<Json>) -> String {
         let results: Vec<Json> = self
             .tensors()
             .into_iter()
@@ -130,7 +130,7 @@ impl Ran<'_> {
                 })
             })
             .collect();
-        let answer = json!({
+        let mut answer = json!({
             "file": self.file.display().to_string(),
             "tier": self.tier.name(),
             "function": self.function,
@@ -140,6 +140,9 @@ impl Ran<'_> {
             "plan": self.plan,
             "results": results,
         });
+        if let Some(kernels) = kernels {
+            answer["kernels"] = kernels;
+        }
         format!("{answer:#}")
     }
 }

@@ -11,6 +11,8 @@ pub(super) use start::launch;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Engine {
     Ours,
+    /// Ours in the observable tier.
+    Observable,
     Eager,
     Compile,
     Xla,
@@ -25,6 +27,7 @@ impl Engine {
     #[cfg(test)]
     pub(super) const ALL: &'static [Self] = &[
         Self::Ours,
+        Self::Observable,
         Self::Eager,
         Self::Compile,
         Self::Xla,
@@ -42,6 +45,7 @@ impl Engine {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Ours => "warpt",
+            Self::Observable => "observable",
             Self::Eager => "eager",
             Self::Compile => "compile",
             Self::Xla => "xla",
@@ -56,6 +60,7 @@ impl Engine {
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Ours => "warpt",
+            Self::Observable => "warpt --tier observable",
             Self::Eager => "PyTorch eager",
             Self::Compile => "torch.compile",
             Self::Xla => "XLA",
@@ -74,7 +79,7 @@ impl Engine {
             Self::OnnxRuntime => Some("onnxruntime_server.py"),
             Self::OpenVino => Some("openvino_server.py"),
             Self::Iree => Some("iree_server.py"),
-            Self::Ours | Self::Bare => None,
+            Self::Ours | Self::Observable | Self::Bare => None,
         }
     }
 

@@ -21,7 +21,8 @@ pub(in crate::peers::model) fn launch(
     let mut words =
         vec![session.taskset.display().to_string(), "-c".to_owned(), session.cpu_list()];
     words.extend(match engine {
-        Engine::Ours => ours(session, setting, prepared)?,
+        Engine::Ours => ours(session, setting, prepared, "production")?,
+        Engine::Observable => ours(session, setting, prepared, "observable")?,
         Engine::Bare => bare(session, setting, prepared)?,
         _ => served(session, engine, setting, prepared)?,
     });
@@ -47,6 +48,7 @@ fn ours(
     session: &Session,
     setting: &Setting,
     prepared: &Prepared<'_>,
+    tier: &str,
 ) -> anyhow::Result<Vec<String>> {
     let narrow = setting.options["program"] == "bf16";
     let export = if narrow { prepared.bf16()? } else { &prepared.f32 };
@@ -56,7 +58,7 @@ fn ours(
         "run".to_owned(),
         export.program().display().to_string(),
     ];
-    words.extend(["--tier", "production", "--precision"].map(str::to_owned));
+    words.extend(["--tier", tier, "--precision"].map(str::to_owned));
     words.extend([prepared.case.precision.name().to_owned(), "--threads".to_owned()]);
     words.extend([session.cpus.len().to_string(), "--weights".to_owned()]);
     words.extend([tensors("weights.safetensors"), "--inputs".to_owned()]);

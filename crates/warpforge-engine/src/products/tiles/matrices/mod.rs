@@ -54,8 +54,8 @@ pub(super) fn packed_bytes(depth: usize) -> usize {
 /// Panels whose sums are kept at a time.
 fn kept_panels(depth: usize, panels: usize) -> usize {
     match steps(depth) {
-        ..=SLICE => 0,
-        ..=STRETCH => 1,
+        short if short <= SLICE => 0,
+        one if one <= STRETCH => 1,
         _ => panels.min(GROUP),
     }
 }
@@ -166,13 +166,11 @@ pub(super) unsafe fn multiply(
                     for (turn, strip) in strips.clone().enumerate() {
                         let place = strip_start(slice, length, strip, strip_count);
                         let ahead = next.wrapping_add(turn * length * tile::AHEAD);
-                        // SAFETY: the caller's promise: there is room for the sums of these strips and panels.
+                        let number = (panel - group.start) * strips.len() + turn;
                         let tile = match kept {
                             0 => &mut only,
-                            _ => unsafe {
-                                let number = (panel - group.start) * strips.len() + turn;
-                                &mut *part.sums.cast::<Tile>().add(number)
-                            },
+                            // SAFETY: the caller's promise: there is room for the sums of these strips and panels.
+                            _ => unsafe { &mut *part.sums.cast::<Tile>().add(number) },
                         };
                         // SAFETY: the caller's promise: the packed strips and panels are there.
                         unsafe {

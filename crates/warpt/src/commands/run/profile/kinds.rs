@@ -7,7 +7,7 @@ use warpt_suites::ceilings::Ceilings;
 
 /// What keeps a kernel from being faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(in crate::commands::run) enum Bound {
     /// Arithmetic.
     Compute,
     /// Traffic to memory.
@@ -16,7 +16,7 @@ pub(super) enum Bound {
 
 impl Bound {
     /// For a column.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::commands::run) fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
             Self::Memory => "memory",
@@ -25,7 +25,7 @@ impl Bound {
 }
 
 /// The least seconds a kernel can take on this machine, and by what.
-pub(super) fn limit(step: &StepReport, ceilings: &Ceilings) -> (f64, Bound) {
+pub(in crate::commands::run) fn limit(step: &StepReport, ceilings: &Ceilings) -> (f64, Bound) {
     let flops = if step.narrow { ceilings.bf16_flops } else { ceilings.f32_flops };
     let (compute, memory) = (
         step.cost.flops as f64 / flops.max(1.0),
@@ -35,20 +35,20 @@ pub(super) fn limit(step: &StepReport, ceilings: &Ceilings) -> (f64, Bound) {
 }
 
 /// Kernels of the same ops.
-pub(super) struct Kind<'a> {
-    pub(super) backend: &'static str,
-    pub(super) ops: String,
-    pub(super) count: u64,
-    pub(super) seconds: f64,
-    pub(super) flops: u64,
-    pub(super) bytes: u64,
-    pub(super) reason: Option<String>,
-    steps: Vec<&'a StepReport>,
+pub(in crate::commands::run) struct Kind<'a> {
+    pub(in crate::commands::run) backend: &'static str,
+    pub(in crate::commands::run) ops: String,
+    pub(in crate::commands::run) count: u64,
+    pub(in crate::commands::run) seconds: f64,
+    pub(in crate::commands::run) flops: u64,
+    pub(in crate::commands::run) bytes: u64,
+    pub(in crate::commands::run) reason: Option<String>,
+    pub(in crate::commands::run) steps: Vec<&'a StepReport>,
 }
 
 impl Kind<'_> {
     /// The least seconds all of them can take, and by what most of that.
-    pub(super) fn limit_seconds(&self, ceilings: &Ceilings) -> (f64, Bound) {
+    pub(in crate::commands::run) fn limit_seconds(&self, ceilings: &Ceilings) -> (f64, Bound) {
         let (mut compute, mut memory) = (0.0, 0.0);
         for step in &self.steps {
             match limit(step, ceilings) {
@@ -61,7 +61,7 @@ impl Kind<'_> {
 }
 
 /// All kinds of kernels of a run.
-pub(super) fn kinds(steps: &[StepReport]) -> Vec<Kind<'_>> {
+pub(in crate::commands::run) fn kinds(steps: &[StepReport]) -> Vec<Kind<'_>> {
     let mut places: HashMap<(&str, String), usize> = HashMap::new();
     let mut kinds: Vec<Kind<'_>> = Vec::new();
     for step in steps {
@@ -92,7 +92,7 @@ pub(super) fn kinds(steps: &[StepReport]) -> Vec<Kind<'_>> {
 }
 
 /// The ops of a kernel, each once.
-pub(super) fn ops(step: &StepReport) -> String {
+pub(in crate::commands::run) fn ops(step: &StepReport) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in &step.ops {
         if !names.contains(&name.as_str()) {

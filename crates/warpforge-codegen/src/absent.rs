@@ -1,0 +1,27 @@
+//! Where there is no code: other processors, and builds without it.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use crate::Unsupported;
+use crate::ir::LoopKernel;
+
+/// Machine code for a kernel; there is none.
+#[derive(Debug)]
+pub enum Generated {}
+
+impl Generated {
+    /// Says that there is none.
+    pub fn new(_: &LoopKernel, _: bool) -> Result<Self, Unsupported> {
+        Err(Unsupported("no machine code for this processor in this build".into()))
+    }
+
+    /// Nothing.
+    ///
+    /// # Safety
+    ///
+    /// It cannot be called.
+    pub unsafe fn run_part(&self, _: Range<usize>, _: &[*const u8], _: &[*mut u8]) {
+        match *self {}
+    }
+}

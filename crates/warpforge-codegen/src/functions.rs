@@ -1,0 +1,248 @@
+//! Functions of one f32 as straight-line programs, with the coefficients that the engine's own loops use: at most 2 units in
+//! the last place off.
+
+use crate::coefficients::{
+    ERF_SHORT, EXP, EXPM1, LN_2_HIGH, LN_2_LOW, LOG, LOG_ERFC, ROUNDING, TANH,
+};
+use crate::vector::{Comparison, Node, One, Program, Two, Value};
+
+impl Program {
+    /// A polynomial, the constant term first.
+    fn polynomial(&mut self, x: Value, coefficients: &[f32]) -> Value {
+        let mut sum = None;
+        for coefficient in coefficients.iter().rev() {
+            let coefficient = self.constant(*coefficient);
+            sum = Some(match sum {
+                None => coefficient,
+                Some(sum) => self.fused(sum, x, coefficient),
+            });
+        }
+        sum.unwrap_or(x)
+    }
+
+    /// The integer `n`, as bits, and `r` with `x = n ln 2 + r`, for `x` that are not far from 0.
+    fn reduced(&mut self, x: Value) -> (Value, Value) {
+        let (log2_e, rounding) = (self.constant(std::f32::consts::LOG2_E), self.constant(ROUNDING));
+        let shifted = self.fused(x, log2_e, rounding);
+        let n = self.subtract(shifted, rounding);
+        let (high, low) = (self.constant(LN_2_HIGH), self.constant(LN_2_LOW));
+        let r = self.fused_negative(n, high, x);
+        let bits = self.two(Two::SubtractIntegers, shifted, rounding);
+        (bits, self.fused_negative(n, low, r))
+    }
+
+    /// 2 to the power of an integer in -126..=127.
+    fn power_of_two(&mut self, n: Value) -> Value {
+        let bias = self.bits(127);
+        let biased = self.two(Two::AddIntegers, n, bias);
+        self.one(One::ShiftLeft(23), biased)
+    }
+
+    /// `value * 2^n` for `n` in -160..=130.
+    fn scaled(&mut self, value: Value, n: Value) -> Value {
+        let half = self.one(One::ShiftSigned(1), n);
+        let rest = self.two(Two::SubtractIntegers, n, half);
+        let (first, second) = (self.power_of_two(half), self.power_of_two(rest));
+        let value = self.multiply(value, first);
+        self.multiply(value, second)
+    }
+
+    /// `1 + r + r^2 p(r)`.
+    fn exp_of_rest(&mut self, r: Value) -> Value {
+        let p = self.polynomial(r, &EXP);
+        let square = self.multiply(r, r);
+        let sum = self.fused(square, p, r);
+        let one = self.constant(1.0);
+        self.add(sum, one)
+    }
+
+    /// Where a comparison with a number holds.
+    fn against(&mut self, comparison: Comparison, x: Value, number: f32) -> Value {
+        let number = self.constant(number);
+        self.compare(comparison, x, number)
+    }
+
+    /// e to the power of x.
+    pub(crate) fn exp(&mut self, x: Value) -> Value {
+        let nothing = self.against(Comparison::Less, x, -104.0);
+        let (zero, highest) = (self.constant(0.0), self.constant(89.0));
+        let high = self.compare(Comparison::Greater, x, highest);
+        let bounded = self.select(high, highest, x);
+        let bounded = self.select(nothing, zero, bounded);
+        let (n, r) = self.reduced(bounded);
+        let value = self.exp_of_rest(r);
+        let value = self.scaled(value, n);
+        self.select(nothing, zero, value)
+    }
+
+    /// e to the power of x, where that is not above 0; 0 where it is too small to be normal.
+    pub(crate) fn exp_of_negative(&mut self, x: Value) -> Value {
+        let nothing = self.against(Comparison::Less, x, -87.0);
+        let zero = self.constant(0.0);
+        let bounded = self.select(nothing, zero, x);
+        let (n, r) = self.reduced(bounded);
+        let value = self.exp_of_rest(r);
+        let power = self.power_of_two(n);
+        let value = self.multiply(value, power);
+        self.select(nothing, zero, value)
+    }
+
+    /// e to the power of x, minus 1, also exact where x is small.
+    pub(crate) fn exp_minus_one(&mut self, x: Value) -> Value {
+        let (lowest, highest) = (self.constant(-30.0), self.constant(89.0));
+        let low = self.compare(Comparison::Less, x, lowest);
+        let high = self.compare(Comparison::Greater, x, highest);
+        let bounded = self.select(low, lowest, x);
+        let bounded = self.select(high, highest, bounded);
+        let (n, r) = self.reduced(bounded);
+        let p = self.polynomial(r, &EXPM1);
+        let square = self.multiply(r, r);
+        let small = self.fused(square, p, r);
+        let one = self.constant(1.0);
+        // Powers beyond what the 1 counts for are made in two steps.
+        let power = self.power_of_two(n);
+        let less = self.subtract(power, one);
+        let value = self.fused(small, power, less);
+        let sum = self.add(small, one);
+        let large = self.scaled(sum, n);
+        let far = self.against(Comparison::Greater, x, 21.0);
+        let value = self.select(far, large, value);
+        let zero = self.bits(0);
+        let near = self.node(Node::CompareIntegers(Comparison::Equal, n, zero));
+        let value = self.select(near, small, value);
+        let nothing = self.compare(Comparison::Equal, x, zero);
+        let value = self.select(nothing, x, value);
+        let none = self.compare(Comparison::Unordered, x, x);
+        self.select(none, x, value)
+    }
+
+    /// The natural logarithm.
+    pub(crate) fn log(&mut self, x: Value) -> Value {
+        let tiny = self.against(Comparison::Less, x, f32::MIN_POSITIVE);
+        let up = self.constant(8_388_608.0);
+        let raised = self.multiply(x, up);
+        let normal = self.select(tiny, raised, x);
+        let start = self.bits(0x3f35_04f3);
+        let shifted = self.two(Two::SubtractIntegers, normal, start);
+        let exponent = self.one(One::ShiftSigned(23), shifted);
+        let n = self.small_integer(exponent);
+        let (zero, lowered) = (self.constant(0.0), self.constant(23.0));
+        let less = self.select(tiny, lowered, zero);
+        let n = self.subtract(n, less);
+        let mask = self.bits(0x007f_ffff);
+        let mantissa = self.two(Two::And, shifted, mask);
+        let mantissa = self.two(Two::AddIntegers, mantissa, start);
+        let one = self.constant(1.0);
+        let f = self.subtract(mantissa, one);
+        let square = self.multiply(f, f);
+        let p = self.polynomial(f, &LOG);
+        let tail = self.multiply(p, square);
+        let tail = self.multiply(tail, f);
+        let (high, low) = (self.constant(LN_2_HIGH), self.constant(LN_2_LOW));
+        let tail = self.fused(n, low, tail);
+        let half = self.constant(-0.5);
+        let sum = self.fused(half, square, tail);
+        let sum = self.add(sum, f);
+        let value = self.fused(n, high, sum);
+        let infinity = self.constant(f32::INFINITY);
+        let endless = self.compare(Comparison::Equal, x, infinity);
+        let value = self.select(endless, x, value);
+        let nothing = self.compare(Comparison::Equal, x, zero);
+        let lowest = self.constant(f32::NEG_INFINITY);
+        let value = self.select(nothing, lowest, value);
+        let none = self.constant(f32::NAN);
+        let negative = self.compare(Comparison::Less, x, zero);
+        let value = self.select(negative, none, value);
+        let unknown = self.compare(Comparison::Unordered, x, x);
+        self.select(unknown, none, value)
+    }
+
+    /// An integer of less than 22 bits as a float.
+    fn small_integer(&mut self, n: Value) -> Value {
+        let rounding = self.constant(ROUNDING);
+        let shifted = self.two(Two::AddIntegers, n, rounding);
+        self.subtract(shifted, rounding)
+    }
+
+    /// The hyperbolic tangent.
+    pub(crate) fn tanh(&mut self, x: Value) -> Value {
+        let size = self.size(x);
+        let square = self.multiply(x, x);
+        let p = self.polynomial(square, &TANH);
+        let p = self.multiply(p, square);
+        let small = self.fused(p, x, x);
+        let most = self.constant(20.0);
+        let above = self.compare(Comparison::Greater, size, most);
+        let bounded = self.select(above, most, size);
+        let (one, two) = (self.constant(1.0), self.constant(2.0));
+        let double = self.multiply(bounded, two);
+        let power = self.exp(double);
+        let sum = self.add(power, one);
+        let quotient = self.divide(two, sum);
+        let large = self.subtract(one, quotient);
+        let large = self.with_sign(large, x);
+        let near = self.against(Comparison::Less, size, 0.625);
+        let value = self.select(near, small, large);
+        let none = self.compare(Comparison::Unordered, x, x);
+        self.select(none, x, value)
+    }
+
+    /// `1 / (1 + e^-x)`.
+    pub(crate) fn logistic(&mut self, x: Value) -> Value {
+        let size = self.size(x);
+        let zero = self.constant(0.0);
+        let negative = self.subtract(zero, size);
+        let power = self.exp(negative);
+        let one = self.constant(1.0);
+        let sum = self.add(power, one);
+        let positive = self.compare(Comparison::GreaterOrEqual, x, zero);
+        let above = self.select(positive, one, power);
+        let quotient = self.divide(above, sum);
+        let back = self.subtract(sum, one);
+        let lost = self.subtract(power, back);
+        let value = self.fused_negative(quotient, lost, quotient);
+        let none = self.compare(Comparison::Unordered, x, x);
+        self.select(none, x, value)
+    }
+
+    /// The error function.
+    pub(crate) fn erf(&mut self, x: Value) -> Value {
+        let size = self.size(x);
+        let square = self.multiply(x, x);
+        let p = self.polynomial(square, &ERF_SHORT);
+        let small = self.fused(x, p, x);
+        let four = self.constant(4.0);
+        let above = self.compare(Comparison::Greater, size, four);
+        let bounded = self.select(above, four, size);
+        let logarithm = self.polynomial(bounded, &LOG_ERFC);
+        let (n, r) = self.reduced(logarithm);
+        let power = self.exp_of_rest(r);
+        let scale = self.power_of_two(n);
+        let one = self.constant(1.0);
+        let large = self.fused_negative(power, scale, one);
+        let large = self.with_sign(large, x);
+        let far = self.against(Comparison::GreaterOrEqual, size, 0.89);
+        self.select(far, large, small)
+    }
+
+    /// The greater of two numbers; what is none stays none.
+    pub(crate) fn extreme(&mut self, op: Two, a: Value, b: Value) -> Value {
+        let value = self.two(op, a, b);
+        let none = self.compare(Comparison::Unordered, a, b);
+        let sum = self.add(a, b);
+        self.select(none, sum, value)
+    }
+
+    /// The bits of a bf16, rounded to the nearest, ties to even.
+    pub(crate) fn narrowed(&mut self, x: Value) -> Value {
+        let high = self.one(One::ShiftRight(16), x);
+        let (one, half, quiet) = (self.bits(1), self.bits(0x7fff), self.bits(0x40));
+        let odd = self.two(Two::And, high, one);
+        let half = self.two(Two::AddIntegers, odd, half);
+        let sum = self.two(Two::AddIntegers, x, half);
+        let rounded = self.one(One::ShiftRight(16), sum);
+        let quiet = self.two(Two::Or, high, quiet);
+        let none = self.compare(Comparison::Unordered, x, x);
+        self.select(none, quiet, rounded)
+    }
+}

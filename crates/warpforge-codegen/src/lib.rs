@@ -1,0 +1,37 @@
+//! The kernel language of loops ([`ir`]), and machine code for kernels written in it.
+//!
+//! ```text
+//! ir::LoopKernel          what is computed, for each element and each row, and where operands lie
+//!    lower.rs             passes over a row, each a straight-line program on vectors (vector.rs, functions.rs)
+//!    x86/                 registers, instructions of AVX-512, executable memory
+//! Generated::run_part     lines of memory that lie evenly are handed to the code
+//! ```
+//!
+//! Code is made in some tens of microseconds, so it is made anew in each process and never stored. A kernel for which there is
+//! none says why ([`Unsupported`]); it is then carried out instruction by instruction.
+
+pub mod coefficients;
+pub mod ir;
+
+#[cfg(not(all(feature = "x86", target_arch = "x86_64", unix)))]
+mod absent;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+mod functions;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+mod lower;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+mod run;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+mod vector;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+mod x86;
+
+#[cfg(not(all(feature = "x86", target_arch = "x86_64", unix)))]
+pub use absent::Generated;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+pub use run::Generated;
+
+/// Why there is no code for a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub String);

@@ -1,0 +1,79 @@
+//! Instructions in a row, jumps between them, and the numbers they need.
+
+use iced_x86::{
+    BlockEncoder, BlockEncoderOptions, Code, IcedError, Instruction, InstructionBlock,
+    MemoryOperand, Register,
+};
+
+use crate::Unsupported;
+
+impl From<IcedError> for Unsupported {
+    fn from(error: IcedError) -> Self {
+        Self(format!("an instruction: {error}"))
+    }
+}
+
+/// A place in the code.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Label(u64);
+
+/// Code that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Assembler {
+    instructions: Vec<Instruction>,
+    constants: Vec<u32>,
+}
+
+impl Assembler {
+    /// Appends an instruction.
+    pub(super) fn push(&mut self, mut instruction: Instruction) {
+        // Addresses are only names here: jumps are computed when all sizes are known.
+        instruction.set_ip(self.instructions.len() as u64 + 1);
+        self.instructions.push(instruction);
+    }
+
+    /// The place where the next instruction will be.
+    pub(super) fn here(&self) -> Label {
+        Label(self.instructions.len() as u64 + 1)
+    }
+
+    /// A jump to a place that is known.
+    pub(super) fn jump(&mut self, code: Code, to: Label) -> Result<(), Unsupported> {
+        self.push(Instruction::with_branch(code, to.0)?);
+        Ok(())
+    }
+
+    /// A jump to a place that comes later; [`Self::land`] says which.
+    pub(super) fn jump_ahead(&mut self, code: Code) -> Result<usize, Unsupported> {
+        self.push(Instruction::with_branch(code, 0)?);
+        Ok(self.instructions.len() - 1)
+    }
+
+    /// What is written next is where the jump leads.
+    pub(super) fn land(&mut self, jump: usize) {
+        let here = self.here().0;
+        self.instructions[jump].set_near_branch64(here);
+    }
+
+    /// Where a number stands, in bytes from the first one.
+    pub(super) fn constant(&mut self, bits: u32) -> i64 {
+        let known = self.constants.iter().position(|known| *known == bits);
+        let at = known.unwrap_or_else(|| {
+            self.constants.push(bits);
+            self.constants.len() - 1
+        });
+        4 * at as i64
+    }
+
+    /// The code and its numbers.
+    pub(super) fn finish(self) -> Result<(Vec<u8>, Vec<u32>), Unsupported> {
+        let block = InstructionBlock::new(&self.instructions, 0x1000);
+        let encoded = BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)?;
+        Ok((encoded.code_buffer, self.constants))
+    }
+}
+
+/// Memory at a register.
+pub(super) fn at(base: Register, displacement: i64) -> MemoryOperand {
+    MemoryOperand::with_base_displ(base, displacement)
+}

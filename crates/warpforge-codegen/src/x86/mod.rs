@@ -1,0 +1,303 @@
+//! The function that computes a kernel's rows: for each row, passes over its elements; in each pass what is done once, a loop
+//! over whole vectors, what is left, and the numbers that the loop reduced to.
+
+mod assembler;
+mod emit;
+mod memory;
+mod registers;
+
+use iced_x86::{Code, Instruction, Register};
+
+use crate::Unsupported;
+use crate::lower::{Format, Lowered, Pass, Reduced};
+use crate::vector::Fold;
+use assembler::{Assembler, at};
+use emit::{Accumulator, Emitter, Pinned, Surroundings, worth_pinning};
+use registers::{
+    CONSTANTS, EVICTED, FRAME, INDEX, LENGTH, PASSING, POINTERS, SAVED, SLOTS, TAIL, TRUTHS,
+    VECTORS, WHOLE, frame, truth, xmm, ymm, zmm,
+};
+
+pub(crate) use emit::MOST_EVICTED;
+pub(crate) use memory::Executable;
+
+/// Elements of a vector.
+pub(crate) const LANES: usize = 16;
+
+/// Whether this machine has the instructions.
+pub(crate) fn is_available() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("bmi2")
+}
+
+/// The function, and the numbers it reads.
+pub(crate) fn assemble(
+    lowered: &Lowered,
+    streaming: bool,
+) -> Result<(Vec<u8>, Vec<u32>), Unsupported> {
+    let mut formats: Vec<Format> = lowered.streams.iter().map(|(_, format, _)| *format).collect();
+    let spilled = formats.len();
+    formats.resize(spilled + lowered.spills, Format::Word);
+    let mut function = Function { assembler: Assembler::default(), formats, spilled, streaming };
+    function.enter()?;
+    let row = function.assembler.here();
+    for pass in &lowered.passes {
+        function.pass(pass)?;
+    }
+    function.next_row()?;
+    function.assembler.jump(Code::Jne_rel32_64, row)?;
+    function.leave()?;
+    function.assembler.finish()
+}
+
+struct Function {
+    assembler: Assembler,
+    formats: Vec<Format>,
+    spilled: usize,
+    streaming: bool,
+}
+
+impl Function {
+    fn push(&mut self, instruction: Instruction) {
+        self.assembler.push(instruction);
+    }
+
+    fn load_frame(&mut self, to: Register, place: i64) -> Result<(), Unsupported> {
+        self.push(Instruction::with2(Code::Mov_r64_rm64, to, at(FRAME, place))?);
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), Unsupported> {
+        for register in SAVED {
+            self.push(Instruction::with1(Code::Push_r64, register)?);
+        }
+        self.load_frame(LENGTH, frame::LENGTH)?;
+        self.load_frame(CONSTANTS, frame::CONSTANTS)?;
+        self.load_frame(SLOTS, frame::SLOTS)?;
+        self.load_frame(EVICTED, frame::EVICTED)?;
+        for (stream, register) in (0..self.formats.len()).zip(POINTERS) {
+            self.load_frame(register, frame::pointer(stream))?;
+        }
+        // The elements of the last vector of a row: as many ones as there are elements beyond whole vectors.
+        self.push(Instruction::with2(Code::Mov_r32_imm32, Register::EAX, u32::MAX)?);
+        self.push(Instruction::with2(Code::Mov_r64_rm64, WHOLE, LENGTH)?);
+        self.push(Instruction::with2(Code::And_rm64_imm8, WHOLE, (LANES - 1) as i32)?);
+        self.push(Instruction::with3(
+            Code::VEX_Bzhi_r32_rm32_r32,
+            Register::EAX,
+            Register::EAX,
+            Register::EDX,
+        )?);
+        self.push(Instruction::with2(Code::VEX_Kmovw_kr_r32, TAIL, Register::EAX)?);
+        self.push(Instruction::with2(Code::Mov_r64_rm64, WHOLE, LENGTH)?);
+        self.push(Instruction::with2(Code::And_rm64_imm8, WHOLE, -(LANES as i32))?);
+        Ok(())
+    }
+
+    /// Every stream goes on to its next row.
+    fn next_row(&mut self) -> Result<(), Unsupported> {
+        for stream in 0..self.formats.len() {
+            let step = at(FRAME, frame::step(stream));
+            if let Some(register) = POINTERS.get(stream) {
+                self.push(Instruction::with2(Code::Add_r64_rm64, *register, step)?);
+            } else {
+                self.push(Instruction::with2(Code::Mov_r64_rm64, PASSING, step)?);
+                let held = at(FRAME, frame::pointer(stream));
+                self.push(Instruction::with2(Code::Add_rm64_r64, held, PASSING)?);
+            }
+        }
+        self.push(Instruction::with1(Code::Dec_rm64, at(FRAME, frame::ROWS))?);
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), Unsupported> {
+        if self.streaming {
+            self.push(Instruction::with(Code::Sfence));
+        }
+        self.push(Instruction::with(Code::VEX_Vzeroupper));
+        for register in SAVED.iter().rev() {
+            self.push(Instruction::with1(Code::Pop_r64, *register)?);
+        }
+        self.push(Instruction::with(Code::Retnq));
+        Ok(())
+    }
+
+    fn pass(&mut self, pass: &Pass) -> Result<(), Unsupported> {
+        let formats = self.formats.clone();
+        let accumulators = accumulators(&pass.reduced)?;
+        let around = Surroundings {
+            formats: &formats,
+            spilled: self.spilled,
+            accumulators: &[],
+            once: true,
+            tail: false,
+            streaming: false,
+        };
+        Emitter::new(&mut self.assembler, &pass.before, around, &Pinned::default()).run()?;
+        if pass.body.effects.is_empty() {
+            return Ok(());
+        }
+        let around = Surroundings {
+            accumulators: &accumulators,
+            once: false,
+            streaming: self.streaming,
+            ..around
+        };
+        let pinned = pinned(pass, around)?;
+        let nothing = Pinned::default();
+        Emitter::new(&mut self.assembler, &pass.body, around, &nothing).pin(&pinned)?;
+        for (accumulator, reduced) in accumulators.iter().zip(&pass.reduced) {
+            self.begin(*accumulator, reduced)?;
+        }
+
+        let zero = Instruction::with2(Code::Xor_r32_rm32, Register::ESI, Register::ESI)?;
+        self.push(zero);
+        self.push(Instruction::with2(Code::Cmp_r64_rm64, INDEX, WHOLE)?);
+        let none = self.assembler.jump_ahead(Code::Jae_rel32_64)?;
+        let again = self.assembler.here();
+        Emitter::new(&mut self.assembler, &pass.body, around, &pinned).run()?;
+        self.push(Instruction::with2(Code::Add_rm64_imm8, INDEX, LANES as i32)?);
+        self.push(Instruction::with2(Code::Cmp_r64_rm64, INDEX, WHOLE)?);
+        self.assembler.jump(Code::Jb_rel32_64, again)?;
+        self.assembler.land(none);
+
+        self.push(Instruction::with2(Code::Cmp_r64_rm64, INDEX, LENGTH)?);
+        let even = self.assembler.jump_ahead(Code::Jae_rel32_64)?;
+        let tail = Surroundings { tail: true, ..around };
+        Emitter::new(&mut self.assembler, &pass.body, tail, &pinned).run()?;
+        self.assembler.land(even);
+
+        for (accumulator, reduced) in accumulators.iter().zip(&pass.reduced) {
+            self.end(*accumulator, reduced)?;
+        }
+        Ok(())
+    }
+
+    /// What an accumulator is before the first element.
+    fn begin(&mut self, accumulator: Accumulator, reduced: &Reduced) -> Result<(), Unsupported> {
+        match accumulator {
+            Accumulator::Sum(vectors) => {
+                let code = Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
+                for vector in vectors.map(zmm) {
+                    self.push(Instruction::with3(code, vector, vector, vector)?);
+                }
+            }
+            Accumulator::Extreme { vector, none } => {
+                let initial = at(CONSTANTS, self.assembler.constant(reduced.initial.to_bits()));
+                let code = Code::EVEX_Vbroadcastss_zmm_k1z_xmmm32;
+                self.push(Instruction::with2(code, zmm(vector), initial)?);
+                let (code, none) = (Code::VEX_Kxorw_kr_kr_kr, truth(none));
+                self.push(Instruction::with3(code, none, none, none)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the row, from what was gathered; the vectors of programs are free by now.
+    fn end(&mut self, accumulator: Accumulator, reduced: &Reduced) -> Result<(), Unsupported> {
+        let slot = at(SLOTS, 4 * reduced.slot as i64);
+        let upper = Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8;
+        let quarter = Code::EVEX_Vextractf32x4_xmmm128_k1z_ymm_imm8;
+        match accumulator {
+            Accumulator::Sum([a, b]) => {
+                let add = Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er;
+                self.push(Instruction::with3(add, zmm(a), zmm(a), zmm(b))?);
+                self.push(Instruction::with3(upper, ymm(b), zmm(a), 1_u32)?);
+                let add = Code::EVEX_Vaddpd_ymm_k1z_ymm_ymmm256b64;
+                self.push(Instruction::with3(add, ymm(a), ymm(a), ymm(b))?);
+                self.push(Instruction::with3(quarter, xmm(b), ymm(a), 1_u32)?);
+                let add = Code::EVEX_Vaddpd_xmm_k1z_xmm_xmmm128b64;
+                self.push(Instruction::with3(add, xmm(a), xmm(a), xmm(b))?);
+                let swap = Code::EVEX_Vpermilpd_xmm_k1z_xmmm128b64_imm8;
+                self.push(Instruction::with3(swap, xmm(b), xmm(a), 1_u32)?);
+                self.push(Instruction::with3(add, xmm(a), xmm(a), xmm(b))?);
+                let initial = at(CONSTANTS, self.assembler.constant(reduced.initial.to_bits()));
+                let widen = Code::EVEX_Vcvtss2sd_xmm_k1z_xmm_xmmm32_sae;
+                self.push(Instruction::with3(widen, xmm(b), xmm(b), initial)?);
+                self.push(Instruction::with3(add, xmm(a), xmm(a), xmm(b))?);
+                let narrow = Code::EVEX_Vcvtsd2ss_xmm_k1z_xmm_xmmm64_er;
+                self.push(Instruction::with3(narrow, xmm(a), xmm(a), xmm(a))?);
+                self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(a))?);
+            }
+            Accumulator::Extreme { vector: a, none } => {
+                // Any vector that is no accumulator will do.
+                let b = 0;
+                let [wide, half, quarter_op] = match reduced.fold {
+                    Fold::Least => [
+                        Code::EVEX_Vminps_ymm_k1z_ymm_ymmm256b32,
+                        Code::EVEX_Vminps_xmm_k1z_xmm_xmmm128b32,
+                        Code::EVEX_Vminps_xmm_k1z_xmm_xmmm128b32,
+                    ],
+                    _ => [
+                        Code::EVEX_Vmaxps_ymm_k1z_ymm_ymmm256b32,
+                        Code::EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32,
+                        Code::EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32,
+                    ],
+                };
+                self.push(Instruction::with3(upper, ymm(b), zmm(a), 1_u32)?);
+                self.push(Instruction::with3(wide, ymm(a), ymm(a), ymm(b))?);
+                self.push(Instruction::with3(quarter, xmm(b), ymm(a), 1_u32)?);
+                self.push(Instruction::with3(half, xmm(a), xmm(a), xmm(b))?);
+                let swap = Code::EVEX_Vpermilps_xmm_k1z_xmmm128b32_imm8;
+                for order in [0b0100_1110_u32, 0b1011_0001] {
+                    self.push(Instruction::with3(swap, xmm(b), xmm(a), order)?);
+                    self.push(Instruction::with3(quarter_op, xmm(a), xmm(a), xmm(b))?);
+                }
+                self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(a))?);
+                let none = truth(none);
+                self.push(Instruction::with2(Code::VEX_Kortestw_kr_kr, none, none)?);
+                let numbers = self.assembler.jump_ahead(Code::Je_rel32_64)?;
+                let code = Code::Mov_rm32_imm32;
+                self.push(Instruction::with2(code, slot, f32::NAN.to_bits())?);
+                self.assembler.land(numbers);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Accumulators take the last registers.
+fn accumulators(reduced: &[Reduced]) -> Result<Vec<Accumulator>, Unsupported> {
+    let (mut vectors, mut truths) = (VECTORS, TRUTHS.end);
+    let mut found = Vec::with_capacity(reduced.len());
+    for reduced in reduced {
+        if vectors < VECTORS / 2 || truths <= TRUTHS.start + 3 {
+            return Err(Unsupported("more reductions at a time than there are registers".into()));
+        }
+        found.push(match reduced.fold {
+            Fold::Sum => {
+                vectors -= 2;
+                Accumulator::Sum([vectors, vectors + 1])
+            }
+            Fold::Greatest | Fold::Least => {
+                (vectors, truths) = (vectors - 1, truths - 1);
+                Accumulator::Extreme { vector: vectors, none: truths }
+            }
+        });
+    }
+    Ok(found)
+}
+
+/// What is kept in registers of its own while a loop runs: as much as the loop leaves free.
+fn pinned(pass: &Pass, around: Surroundings<'_>) -> Result<Pinned, Unsupported> {
+    let mut trial = Assembler::default();
+    let tail = Surroundings { tail: true, ..around };
+    let most = Emitter::new(&mut trial, &pass.body, tail, &Pinned::default()).run()?;
+    let mut taken = [false; VECTORS];
+    for accumulator in around.accumulators {
+        match accumulator {
+            Accumulator::Sum(vectors) => vectors.iter().for_each(|vector| taken[*vector] = true),
+            Accumulator::Extreme { vector, .. } => taken[*vector] = true,
+        }
+    }
+    let free = taken.iter().filter(|taken| !**taken).count();
+    let spare = free.saturating_sub(most.max(4));
+    let mut registers = (0..VECTORS).rev().filter(|register| !taken[*register]);
+    let values = worth_pinning(&pass.body, around.formats);
+    let places =
+        values.into_iter().take(spare).filter_map(|value| Some((value, registers.next()?)));
+    Ok(Pinned { places: places.collect() })
+}

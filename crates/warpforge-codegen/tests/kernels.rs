@@ -1,0 +1,332 @@
+//! Kernels by their code against the same in f64: functions, chains, rows with reductions, lines of every length.
+#![cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+#![allow(unsafe_code, clippy::unwrap_used, clippy::needless_range_loop)]
+
+use warpforge_codegen::Generated;
+use warpforge_codegen::ir::{
+    Access, Extent, Instruction, LoopKernel, Number, Operand, OutputInfo, Place, Register,
+    RegisterInfo,
+};
+use warpforge_hlo::ir::{Binary, Direction, Unary};
+use warpforge_tensor::DType;
+
+/// A kernel in the making.
+struct Builder {
+    kernel: LoopKernel,
+}
+
+impl Builder {
+    fn new(elements: usize, row: Option<usize>) -> Self {
+        let kernel = LoopKernel {
+            elements,
+            row,
+            width: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            registers: Vec::new(),
+            slots: Vec::new(),
+            code: Vec::new(),
+        };
+        Self { kernel }
+    }
+
+    fn register(&mut self, number: Number, extent: Extent) -> Register {
+        let place = Place::Slot(0);
+        self.kernel.registers.push(RegisterInfo { number, extent, place });
+        Register(self.kernel.registers.len() - 1)
+    }
+
+    fn load(&mut self, dtype: DType, dimensions: &[(usize, isize)]) -> Operand {
+        let operand = self.kernel.inputs.len();
+        self.kernel.inputs.push(Access::new(operand, dtype, dimensions.to_vec(), 0));
+        let to = self.register(Number::of(dtype).unwrap(), Extent::Element);
+        self.kernel.code.push(Instruction::Load { input: operand, to });
+        Operand::Register(to)
+    }
+
+    fn unary(&mut self, op: Unary, from: Operand) -> Operand {
+        let extent = self.extent(from);
+        let to = self.register(Number::F32, extent);
+        self.kernel.code.push(Instruction::Unary { op, from, to });
+        Operand::Register(to)
+    }
+
+    fn extent(&self, operand: Operand) -> Extent {
+        match operand {
+            Operand::Register(register) => self.kernel.registers[register.0].extent,
+            Operand::Immediate(_) => Extent::Row,
+        }
+    }
+
+    fn binary(&mut self, op: Binary, a: Operand, b: Operand) -> Operand {
+        let element = [a, b].iter().any(|operand| self.extent(*operand) == Extent::Element);
+        let extent = if element { Extent::Element } else { Extent::Row };
+        let to = self.register(Number::F32, extent);
+        self.kernel.code.push(Instruction::Binary { op, a, b, to });
+        Operand::Register(to)
+    }
+
+    fn reduce(&mut self, op: Binary, initial: f32, from: Operand) -> Operand {
+        let Operand::Register(from) = from else { panic!("a register") };
+        let to = self.register(Number::F32, Extent::Row);
+        self.kernel.code.push(Instruction::Reduce { op, initial: number(initial), from, to });
+        Operand::Register(to)
+    }
+
+    fn store(&mut self, from: Operand, dtype: DType) {
+        let extent = self.extent(from);
+        self.kernel.outputs.push(OutputInfo { dtype, extent });
+        let output = self.kernel.outputs.len() - 1;
+        let number = Number::of(dtype).unwrap();
+        self.kernel.code.push(Instruction::Store { from, number, output });
+    }
+}
+
+fn number(value: f32) -> Operand {
+    Operand::Immediate(u64::from(value.to_bits()))
+}
+
+/// Runs a kernel of f32, cut as the test wishes.
+fn run(kernel: &LoopKernel, inputs: &[&[f32]], out: &mut [f32], cuts: &[usize]) {
+    let code = Generated::new(kernel, false).unwrap();
+    let inputs: Vec<*const u8> = inputs.iter().map(|input| input.as_ptr().cast()).collect();
+    let mut start = 0;
+    for end in cuts.iter().copied().chain([kernel.elements]) {
+        // SAFETY: the tests hand over what their kernels read and write.
+        unsafe { code.run_part(start..end, &inputs, &[out.as_mut_ptr().cast()]) };
+        start = end;
+    }
+}
+
+fn has_code() -> bool {
+    let mut builder = Builder::new(1, None);
+    let x = builder.load(DType::F32, &[(1, 1)]);
+    builder.store(x, DType::F32);
+    match Generated::new(&builder.kernel, false) {
+        Ok(_) => true,
+        Err(reason) => {
+            assert!(reason.to_string().contains("processor"), "{reason}");
+            false
+        }
+    }
+}
+
+fn randoms(count: usize, seed: u64) -> Vec<f32> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..count).map(|_| random.f32() * 8.0 - 4.0).collect()
+}
+
+/// Units of the last place between a number and what it should be.
+fn error(found: f32, wanted: f64) -> f64 {
+    let rounded = wanted as f32;
+    if found.is_nan() && rounded.is_nan() || found == rounded {
+        return 0.0;
+    }
+    if !rounded.is_finite() || found.is_nan() {
+        return f64::INFINITY;
+    }
+    if rounded == 0.0 && f64::from(found).abs() < 1e-37 {
+        return 0.0;
+    }
+    let size = rounded.abs().max(f32::MIN_POSITIVE);
+    let unit = f64::from(f32::from_bits(size.to_bits() + 1)) - f64::from(size);
+    (f64::from(found) - wanted).abs() / unit
+}
+
+#[test]
+fn functions_are_within_two_units() {
+    if !has_code() {
+        return;
+    }
+    let mut xs: Vec<f32> =
+        (0..1_u32 << 20).map(|at| f32::from_bits(at.wrapping_mul(4093))).collect();
+    xs.extend([0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40, -1e-40]);
+    type Exact = fn(f64) -> f64;
+    let logistic: Exact = |x| {
+        let power = libm::exp(-x.abs());
+        if x >= 0.0 { 1.0 / (1.0 + power) } else { power / (1.0 + power) }
+    };
+    let rows: [(Unary, Exact); 13] = [
+        (Unary::Exponential, libm::exp),
+        (Unary::ExponentialMinusOne, libm::expm1),
+        (Unary::Log, libm::log),
+        (Unary::Tanh, libm::tanh),
+        (Unary::ChloErf, libm::erf),
+        (Unary::Logistic, logistic),
+        (Unary::Sqrt, libm::sqrt),
+        (Unary::Rsqrt, |x| 1.0 / libm::sqrt(x)),
+        (Unary::Floor, libm::floor),
+        (Unary::Ceil, libm::ceil),
+        (Unary::RoundNearestEven, libm::rint),
+        (Unary::Abs, libm::fabs),
+        (Unary::Negate, |x| -x),
+    ];
+    for (op, exact) in rows {
+        let mut builder = Builder::new(xs.len(), None);
+        let x = builder.load(DType::F32, &[(xs.len(), 1)]);
+        let y = builder.unary(op, x);
+        builder.store(y, DType::F32);
+        let mut out = vec![0.0; xs.len()];
+        run(&builder.kernel, &[&xs], &mut out, &[]);
+        let mut worst = (0.0, 0.0, 0.0);
+        for (x, found) in xs.iter().zip(&out) {
+            let error = error(*found, exact(f64::from(*x)));
+            if error > worst.0 {
+                worst = (error, *x, *found);
+            }
+        }
+        assert!(worst.0 <= 2.0, "{}: {worst:?}", op.name());
+    }
+}
+
+#[test]
+fn chains_over_lines_of_every_length() {
+    if !has_code() {
+        return;
+    }
+    for (rows, columns) in [(1, 1), (1, 15), (1, 16), (1, 33), (7, 16), (5, 31), (3, 64), (4, 1000)]
+    {
+        let count = rows * columns;
+        let mut builder = Builder::new(count, None);
+        let x = builder.load(DType::F32, &[(count, 1)]);
+        let bias = builder.load(DType::F32, &[(rows, 0), (columns, 1)]);
+        let each = builder.load(DType::F32, &[(rows, 1), (columns, 0)]);
+        let doubled = builder.binary(Binary::Multiply, x, number(2.0));
+        let sum = builder.binary(Binary::Add, doubled, bias);
+        let product = builder.binary(Binary::Multiply, sum, each);
+        let relu = builder.binary(Binary::Maximum, product, number(0.0));
+        builder.store(relu, DType::F32);
+        let (x, bias, each) = (randoms(count, 1), randoms(columns, 2), randoms(rows, 3));
+        for cuts in [vec![], vec![count / 3], vec![count / 4, count / 2]] {
+            let mut out = vec![f32::NAN; count + 1];
+            run(&builder.kernel, &[&x, &bias, &each], &mut out, &cuts);
+            for row in 0..rows {
+                for column in 0..columns {
+                    let at = row * columns + column;
+                    let wanted = ((x[at] * 2.0 + bias[column]) * each[row]).max(0.0);
+                    assert_eq!(out[at], wanted, "{rows} x {columns} at {row}, {column}");
+                }
+            }
+            assert!(out[count].is_nan(), "nothing is written beyond the end");
+        }
+    }
+}
+
+#[test]
+fn rows_are_reduced_and_used_again() {
+    if !has_code() {
+        return;
+    }
+    for (rows, columns) in [(1, 1), (3, 15), (4, 16), (5, 47), (2, 1024), (6, 130)] {
+        let count = rows * columns;
+        // A layer norm and a softmax of it.
+        let mut builder = Builder::new(count, Some(columns));
+        let x = builder.load(DType::F32, &[(count, 1)]);
+        let weight = builder.load(DType::F32, &[(rows, 0), (columns, 1)]);
+        let share = number(1.0 / columns as f32);
+        let sum = builder.reduce(Binary::Add, 0.0, x);
+        let mean = builder.binary(Binary::Multiply, sum, share);
+        let centred = builder.binary(Binary::Subtract, x, mean);
+        let square = builder.binary(Binary::Multiply, centred, centred);
+        let squares = builder.reduce(Binary::Add, 0.0, square);
+        let variance = builder.binary(Binary::Multiply, squares, share);
+        let shifted = builder.binary(Binary::Add, variance, number(1e-5));
+        let factor = builder.unary(Unary::Rsqrt, shifted);
+        let normal = builder.binary(Binary::Multiply, centred, factor);
+        let weighted = builder.binary(Binary::Multiply, normal, weight);
+        let Operand::Register(from) = weighted else { panic!("a register") };
+        let to = builder.register(Number::F32, Extent::Element);
+        builder.kernel.code.push(Instruction::Softmax { from, scale: 0.5, added: None, to });
+        builder.store(Operand::Register(to), DType::F32);
+        let (x, weight) = (randoms(count, 4), randoms(columns, 5));
+        let mut out = vec![f32::NAN; count];
+        run(&builder.kernel, &[&x, &weight], &mut out, &[count / columns / 2 * columns]);
+        for (x, out) in x.chunks(columns).zip(out.chunks(columns)) {
+            let x: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
+            let mean = x.iter().sum::<f64>() / columns as f64;
+            let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / columns as f64;
+            let normal: Vec<f64> = x
+                .iter()
+                .zip(&weight)
+                .map(|(x, w)| 0.5 * (x - mean) / (variance + 1e-5).sqrt() * f64::from(*w))
+                .collect();
+            let greatest = normal.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let total: f64 = normal.iter().map(|x| (x - greatest).exp()).sum();
+            for (found, x) in out.iter().zip(&normal) {
+                let wanted = (x - greatest).exp() / total;
+                assert!(
+                    (f64::from(*found) - wanted).abs() <= 2e-6 * wanted.max(1e-3),
+                    "{found} {wanted}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_number_stays_in_extremes() {
+    if !has_code() {
+        return;
+    }
+    for at in [0, 5, 16, 39] {
+        let mut builder = Builder::new(40, Some(40));
+        let x = builder.load(DType::F32, &[(40, 1)]);
+        let most = builder.reduce(Binary::Maximum, f32::NEG_INFINITY, x);
+        builder.store(most, DType::F32);
+        let mut x = randoms(40, 6);
+        let mut out = [0.0];
+        run(&builder.kernel, &[&x], &mut out, &[]);
+        assert_eq!(out[0], x.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+        x[at] = f32::NAN;
+        run(&builder.kernel, &[&x], &mut out, &[]);
+        assert!(out[0].is_nan(), "at {at}");
+    }
+}
+
+#[test]
+fn narrow_numbers_and_truth_values() {
+    if !has_code() {
+        return;
+    }
+    let count = 77;
+    let mut builder = Builder::new(count, None);
+    let x = builder.load(DType::BF16, &[(count, 1)]);
+    let y = builder.load(DType::F16, &[(count, 1)]);
+    let sum = builder.binary(Binary::Add, x, y);
+    let positive = builder.register(Number::Bool, Extent::Element);
+    builder.kernel.code.push(Instruction::Compare {
+        direction: Direction::Gt,
+        number: Number::F32,
+        a: sum,
+        b: number(0.0),
+        to: positive,
+    });
+    let chosen = builder.register(Number::F32, Extent::Element);
+    let predicate = Operand::Register(positive);
+    builder.kernel.code.push(Instruction::Select { predicate, a: sum, b: x, to: chosen });
+    builder.store(Operand::Register(chosen), DType::BF16);
+    builder.store(predicate, DType::I1);
+    builder.store(sum, DType::F16);
+    let mut random = fastrand::Rng::with_seed(7);
+    let wide: Vec<f32> = (0..count).map(|_| random.f32() * 4.0 - 2.0).collect();
+    let x: Vec<u16> = wide.iter().map(|x| (x.to_bits() >> 16) as u16).collect();
+    // Halves of small integers are exact in f16.
+    let halves: Vec<u16> = (0..count).map(|_| 0x3c00 + 0x100 * random.u16(0..4)).collect();
+    let half = |bits: u16| 1.0 + f32::from(bits - 0x3c00) / 1024.0;
+    let code = Generated::new(&builder.kernel, false).unwrap();
+    let (mut narrow, mut truth, mut f16) =
+        (vec![0_u16; count], vec![9_u8; count], vec![0_u16; count]);
+    let inputs = [x.as_ptr().cast::<u8>(), halves.as_ptr().cast()];
+    let outputs =
+        [narrow.as_mut_ptr().cast::<u8>(), truth.as_mut_ptr().cast(), f16.as_mut_ptr().cast()];
+    // SAFETY: as many elements as the kernel has.
+    unsafe { code.run_part(0..count, &inputs, &outputs) };
+    for at in 0..count {
+        let x = f32::from_bits(u32::from(x[at]) << 16);
+        let sum = x + half(halves[at]);
+        assert_eq!(truth[at], u8::from(sum > 0.0));
+        let chosen = if sum > 0.0 { sum } else { x };
+        let found = f32::from_bits(u32::from(narrow[at]) << 16);
+        assert!((found - chosen).abs() <= chosen.abs() / 256.0, "{found} {chosen}");
+    }
+}

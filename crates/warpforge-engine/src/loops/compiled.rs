@@ -1,0 +1,116 @@
+//! A loop kernel ready to run: by machine code of its own where there is some, else instruction by instruction.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use warpforge_codegen::ir::{Extent, LoopKernel};
+use warpforge_codegen::{Generated, Unsupported};
+
+use super::machine::Machine;
+use crate::pool::Pool;
+
+/// Elements that a thread takes at a time at least, where rows do not say otherwise.
+const GRAIN: usize = 4096;
+
+/// The kernel.
+#[derive(Debug)]
+pub(crate) struct CompiledLoop {
+    kernel: LoopKernel,
+    code: Result<Generated, Unsupported>,
+}
+
+/// Bytes of the last cache, of which every thread may have its part taken by others: what is larger than half of it is not
+/// there any more when it is read.
+fn last_cache_bytes() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    const UNKNOWN: usize = 32 << 20;
+    *BYTES.get_or_init(|| {
+        let level = |index: usize| {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
+            let text = std::fs::read_to_string(path).ok()?;
+            text.trim().strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1 << 10)
+        };
+        (0..8).filter_map(level).max().unwrap_or(UNKNOWN)
+    })
+}
+
+/// The memory of one run.
+struct Memory<'a> {
+    inputs: &'a [*const u8],
+    outputs: &'a [*mut u8],
+}
+
+// SAFETY: inputs are only read; ranges write disjoint parts of the outputs.
+unsafe impl Sync for Memory<'_> {}
+
+impl CompiledLoop {
+    /// Makes code for a kernel, if that is possible.
+    pub(crate) fn new(kernel: &LoopKernel) -> Self {
+        let rows = kernel.row.map_or(0, |row| kernel.elements / row.max(1));
+        let written: usize = kernel
+            .outputs
+            .iter()
+            .map(|output| match output.extent {
+                Extent::Element => kernel.elements * output.dtype.bytes(),
+                Extent::Row => rows * output.dtype.bytes(),
+            })
+            .sum();
+        let large = written > last_cache_bytes() / 2;
+        Self { code: Generated::new(kernel, large), kernel: kernel.clone() }
+    }
+
+    /// What takes it, in one word.
+    pub(crate) fn backend(&self) -> &'static str {
+        match self.code {
+            Ok(_) => "generated",
+            Err(_) => "loop",
+        }
+    }
+
+    /// Runs it over its whole domain.
+    ///
+    /// # Safety
+    ///
+    /// `inputs` and `outputs` have one pointer for each of the kernel's, to as many elements as its accesses reach, aligned
+    /// to their types; nothing else writes the inputs or touches the outputs meanwhile, and no output overlaps an input.
+    pub(crate) unsafe fn run(&self, pool: &Pool, inputs: &[*const u8], outputs: &[*mut u8]) {
+        let Ok(code) = &self.code else {
+            // SAFETY: the caller's promise.
+            unsafe { Machine { kernel: &self.kernel }.run(pool, inputs, outputs) };
+            return;
+        };
+        let memory = &Memory { inputs, outputs };
+        let grain = match self.kernel.row.map(|row| row.max(1)) {
+            Some(row) => row * GRAIN.div_ceil(row),
+            None => GRAIN,
+        };
+        pool.run_ranges(self.kernel.elements, grain, 4, &|range| {
+            // Taken whole, so that it is the promise about it that counts.
+            let memory: &Memory<'_> = memory;
+            // SAFETY: the caller's promise; ranges do not overlap and hold whole rows.
+            unsafe { code.run_part(range, memory.inputs, memory.outputs) };
+        });
+    }
+
+    /// Runs a part of the domain, whole rows where the kernel reduces, on this thread.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::run`], for the elements of the part alone: a pointer to an operand whose elements are visited in order
+    /// leads to where its first element would be.
+    pub(crate) unsafe fn run_part(
+        &self,
+        elements: Range<usize>,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.code {
+                Ok(code) => code.run_part(elements, inputs, outputs),
+                Err(_) => Machine { kernel: &self.kernel }.run_part(elements, inputs, outputs),
+            }
+        }
+    }
+}
