@@ -92,6 +92,13 @@ pub struct ResultRank {
     pub activations: FilePath,
 }
 
+/// What a manifest says it is.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    schema_version: u32,
+}
+
 /// Results that were opened and found whole.
 #[derive(Debug)]
 pub struct Results {
@@ -104,10 +111,11 @@ impl Results {
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, GoldenError> {
         let directory = directory.as_ref();
         let place = manifest_of(directory, "a directory of results")?;
-        let manifest: ResultsManifest = read_json(&place)?;
-        if manifest.format != FORMAT || manifest.schema_version != RESULTS_VERSION {
-            let found: String = manifest.format.chars().take(100).collect();
-            let version = manifest.schema_version;
+        // What it is comes first: a manifest of another kind lacks fields, which would say less.
+        let head: Head = read_json(&place)?;
+        if head.format != FORMAT || head.schema_version != RESULTS_VERSION {
+            let found: String = head.format.chars().take(100).collect();
+            let version = head.schema_version;
             return Err(wrong(
                 &place,
                 format_args!(
@@ -115,6 +123,7 @@ impl Results {
                 ),
             ));
         }
+        let manifest: ResultsManifest = read_json(&place)?;
         let files = Files { directory: directory.to_owned(), entries: manifest.files.clone() };
         files.prove()?;
         Ok(Self { files, manifest })
