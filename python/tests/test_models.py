@@ -13,8 +13,8 @@ from warpforge.export.check import check
 from warpforge.export.errors import ExportError
 from warpforge.export.exporter import Settings, export
 from warpforge.export.factory import as_model, named_inputs
-from warpforge.export.functional import state_of
 from warpforge.export.model import Model
+from warpforge.export.state import state_of
 
 BOTH = Settings(programs=("forward", "gradients"), reference=True)
 

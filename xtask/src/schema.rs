@@ -33,6 +33,8 @@ const SCHEMAS: &[Schema] = &[
     ("machine.v1.json", || identified(schema_for!(Machine), "machine")),
     ("gate-report.v1.json", || identified(schema_for!(GateReport), "gate-report")),
     ("comparison.v1.json", || identified(schema_for!(RecordComparison), "comparison")),
+    ("golden.v1.json", || identified(schema_for!(warpforge_golden::Manifest), "golden")),
+    ("results.v1.json", || identified(schema_for!(warpforge_golden::ResultsManifest), "results")),
     ("monitor.v1.json", || identified(schema_for!(Vec<MonitorRecord>), "monitor")),
 ];
 

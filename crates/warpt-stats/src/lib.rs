@@ -13,6 +13,7 @@
 //! | [`rank`] | Wilcoxon signed-rank, Mann-Whitney U, sign-flip permutation |
 //! | [`paired`] | is B faster than A? The only place in the product that may say so |
 //! | [`change_points`] | where did a history change? |
+//! | [`curves`] | do two ways to make a curve differ, as a whole? |
 //! | [`interval`], [`autocorrelation`], [`distribution`], [`random`] | what the above stand on |
 //!
 //! # Assumptions, in one place
@@ -32,6 +33,7 @@
 
 pub mod autocorrelation;
 pub mod change_points;
+pub mod curves;
 pub mod distribution;
 pub mod interval;
 mod nullable;

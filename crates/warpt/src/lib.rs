@@ -54,6 +54,8 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Report(report) => commands::report::run(&report, config, output),
         Command::Run(run) => commands::run::run(&run, output),
         Command::Export(export) => commands::export_model::run(&export, config, output),
+        Command::Golden(golden) => commands::golden::run(&golden, config, output),
+        Command::Validate(validate) => commands::validate::run(&validate, output),
         Command::Config(command) => commands::config::run(&command, config, output),
         Command::Licences => commands::documentation::licences(output),
         Command::Completions(completions) => {

@@ -5,7 +5,7 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,13 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command line; 0 when all was written, 2 with a reason otherwise."""
+    return answered(lambda: _dispatch(list(argv)))
+
+
+def answered(work: Callable[[], int]) -> int:
+    """Does the work and answers what it could not do with a reason and exit code 2."""
     try:
-        return _dispatch(list(argv))
+        return work()
     except ExportError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
@@ -46,7 +51,8 @@ def _dispatch(argv: list[str]) -> int:
     return _list(arguments.json) if arguments.list else _module(arguments)
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """A line of progress."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 
@@ -118,6 +124,27 @@ def _add_common(parser: argparse.ArgumentParser, required: bool) -> None:
     optimizer.add_argument("--adamw-weight-decay", type=float, default=0.01, help="(default 0.01)")
 
 
+def add_options(group: Any, kind: Any, aliases: Mapping[str, str] | None = None) -> None:
+    """The options of a recipe, some under a second name, and the element type."""
+    for each in fields(kind):
+        default = each.default if each.default is not MISSING else None
+        names = [each.name.replace("_", "-"), *([aliases[each.name]] if aliases and each.name in aliases else [])]
+        group.add_argument(
+            *(f"--{name}" for name in names),
+            dest=each.name,
+            type=type(default),
+            default=default,
+            choices=each.metadata["choices"],
+            help=f"{each.metadata['meaning']} (default %(default)s)",
+        )
+    group.add_argument(
+        "--dtype",
+        choices=DTYPES,
+        default="float32",
+        help="of weights and floating-point inputs (default float32)",
+    )
+
+
 def _recipe(name: str, argv: list[str]) -> int:
     import torch
 
@@ -128,21 +155,7 @@ def _recipe(name: str, argv: list[str]) -> int:
         raise ExportError(f"no recipe `{name}`; the recipes are {', '.join(RECIPES)}")
     parser = argparse.ArgumentParser(prog=f"{PROG} {name}", description=kind.summary)
     own = parser.add_argument_group("model")
-    for each in fields(kind):
-        default = each.default if each.default is not MISSING else None
-        own.add_argument(
-            f"--{each.name.replace('_', '-')}",
-            type=type(default),
-            default=default,
-            choices=each.metadata["choices"],
-            help=f"{each.metadata['meaning']} (default {default})",
-        )
-    own.add_argument(
-        "--dtype",
-        choices=DTYPES,
-        default="float32",
-        help="of weights and floating-point inputs (default float32)",
-    )
+    add_options(own, kind)
     _add_common(parser, required=True)
     arguments = parser.parse_args(argv)
     recipe = kind(**{each.name: getattr(arguments, each.name) for each in fields(kind)})
@@ -183,16 +196,16 @@ def _export(model: Any, arguments: argparse.Namespace) -> int:
     )
     if arguments.check and not (settings.weights and settings.inputs):
         raise ExportError("--check runs the written files: it needs the weights and the inputs")
-    export(model, arguments.out, settings, _say)
+    export(model, arguments.out, settings, say)
     if arguments.check:
-        _say("running the programs with XLA")
+        say("running the programs with XLA")
         found = check(arguments.out)
         worst = max(found, key=lambda each: each.relative)
-        _say(
+        say(
             f"  {len(found)} results agree with PyTorch; the largest difference is {worst.relative:.1e}"
             f" of its largest value ({worst.program}: {worst.role} {worst.name})"
         )
-    _say(f"wrote {arguments.out} in {time.monotonic() - start:.1f} s")
+    say(f"wrote {arguments.out} in {time.monotonic() - start:.1f} s")
     return 0
 
 
@@ -238,5 +251,5 @@ def _convert(argv: list[str]) -> int:
     convert = importlib.import_module("warpforge.export.convert").convert
     target = arguments.out or arguments.file.with_suffix(".mlir")
     form = convert(arguments.file, target)
-    _say(f"{arguments.file} is {form}; wrote {target}")
+    say(f"{arguments.file} is {form}; wrote {target}")
     return 0

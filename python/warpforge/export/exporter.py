@@ -11,12 +11,13 @@ from pathlib import Path
 import torch
 
 import warpforge
-from warpforge.export import functional, lower, manifest, programs, reference, tensors, versions
+from warpforge.export import lower, manifest, programs, reference, tensors, versions
 from warpforge.export.errors import ExportError
-from warpforge.export.functional import Arrays, State
+from warpforge.export.functional import Arrays
 from warpforge.export.model import Model
 from warpforge.export.optimizers import AdamW, Sgd
 from warpforge.export.programs import Group, Program
+from warpforge.export.state import State, state_of
 
 PROGRAMS = ("forward", "gradients", "sgd", "adamw")
 
@@ -52,7 +53,7 @@ def export(
     _check(model, settings)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / manifest.FILE).unlink(missing_ok=True)
-    state = functional.state_of(model.module)
+    state = state_of(model.module)
     expected = _write_tensors(model, state, directory, settings, say)
     entries = []
     for name in _chosen(model, state, settings, say):

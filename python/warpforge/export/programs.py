@@ -14,8 +14,9 @@ import numpy as np
 import torch
 
 from warpforge.export import functional
-from warpforge.export.functional import Arrays, State
+from warpforge.export.functional import Arrays
 from warpforge.export.model import Model
+from warpforge.export.state import State
 
 Group = tuple[str, Arrays]
 """A role, and the arguments or results that have it by name."""

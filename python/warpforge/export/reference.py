@@ -5,8 +5,8 @@ from collections import OrderedDict
 import torch
 
 from warpforge.export import outputs
-from warpforge.export.functional import State
 from warpforge.export.model import Model
+from warpforge.export.state import State
 
 
 def forward(model: Model) -> OrderedDict[str, torch.Tensor]:

@@ -4,8 +4,10 @@ mod ab;
 pub mod compare;
 pub mod export_model;
 pub mod gate;
+pub mod golden;
 pub mod history;
 mod null;
+pub mod python_package;
 pub mod report;
 pub mod run;
 
@@ -58,6 +60,10 @@ pub enum Command {
     Report(report::ReportArguments),
     /// Write a PyTorch model as StableHLO programs, through the warpforge Python package
     Export(export_model::ExportModelArguments),
+    /// Make and look at golden bundles: what plain PyTorch computes, step by step
+    Golden(golden::GoldenArguments),
+    /// Judge a model by a golden bundle: loss, activations, gradients and updates of every step
+    Validate(Box<golden::ValidateArguments>),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
     /// Print the licences of this program and of everything in it

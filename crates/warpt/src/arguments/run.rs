@@ -205,7 +205,7 @@ fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {
 }
 
 /// A number of bytes: `4096`, `512MiB`, `1.5GB`, `16G` (binary without a B).
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

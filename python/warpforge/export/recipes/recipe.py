@@ -57,19 +57,23 @@ class Recipe:
             torch.manual_seed(seed)
             with torch.device("cpu" if weights else "meta"):
                 module = cast_module(self.module(), dtype)
-        generator = torch.Generator().manual_seed(seed)
-
-        def cast(tensors: Tensors) -> dict[str, torch.Tensor]:
-            return {name: _cast(tensor, dtype) for name, tensor in tensors.items()}
-
+        inputs, targets = self.batch_of(torch.Generator().manual_seed(seed), dtype)
         return Model(
             module=module,
-            inputs=cast(self.inputs(generator)),
-            targets=cast(self.targets(generator)),
+            inputs=inputs,
+            targets=targets,
             loss=self.loss,
             name=self.name,
             options={**asdict(self), "dtype": str(dtype).removeprefix("torch.")},
         )
+
+    def batch_of(self, generator: torch.Generator, dtype: torch.dtype = torch.float32) -> tuple[Tensors, Tensors]:
+        """Inputs and targets of one batch, floating-point ones cast."""
+
+        def cast(tensors: Tensors) -> dict[str, torch.Tensor]:
+            return {name: _cast(tensor, dtype) for name, tensor in tensors.items()}
+
+        return cast(self.inputs(generator)), cast(self.targets(generator))
 
 
 def cast_module(module: nn.Module, dtype: torch.dtype) -> nn.Module:

@@ -56,7 +56,7 @@ fn interpreter<'a>(program: &'a Program, arguments: &'a RunArguments) -> Interpr
 }
 
 /// Four fifths of what is free, within the tightest limit of a control group; what cannot be read does not limit.
-fn free_memory() -> u64 {
+pub(super) fn free_memory() -> u64 {
     let root = SystemRoot::live();
     let available = Memory::read(&root).ok().and_then(|memory| memory.available_bytes);
     let limit = Cgroups::read(&root).memory_limit_bytes().ok();

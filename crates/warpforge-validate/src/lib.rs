@@ -1,0 +1,35 @@
+//! Judges a run of a model by a golden bundle.
+//!
+//! [`StepLocked`] computes: every step starts from the golden state, so an error stays in the step that made it. What it computes is an
+//! [`Outcome`], which can be saved and read back; [`judge`] compares one with the bundle and knows nothing of how it
+//! came about. The [`Validation`] says what matched, by how much, and what was not judged and why. [`free_run()`] trains from the
+//! golden start on its own and judges loss curves as wholes.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod compute;
+mod error;
+mod flow;
+mod free_run;
+mod judge;
+mod kind;
+mod observe;
+mod outcome;
+mod programs;
+mod runner;
+mod tolerances;
+mod validation;
+
+pub use compute::StepLocked;
+pub use error::ValidateError;
+pub use flow::{compare, precision_of, validate};
+pub use free_run::{
+    ALPHA, Curve, FEWEST_SEEDS, FINAL_SHARE, FreeRun, FreeVerdict, NEGLIGIBLE, free_run,
+};
+pub use judge::{judge, judge_outputs};
+pub use kind::Kind;
+pub use observe::observed;
+pub use outcome::{Named, Outcome, RankOutcome, Saved, Saver};
+pub use runner::{Precision, Runner, Tier};
+pub use tolerances::{Rule, Tolerances};
+pub use validation::{Judged, Summary, Timing, Validation};

@@ -1,0 +1,156 @@
+//! `warpt golden`: makes bundles through the Python package, and shows what one holds.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+use warpforge_golden::{Bundle, Manifest};
+use warpt_report::number::{bytes, seconds, significant};
+use warpt_report::table::TextTable;
+
+use super::python_package::Package;
+use crate::arguments::golden::{GoldenArguments, GoldenCommand, GoldenInspectArguments};
+use crate::exit::Exit;
+use crate::output::Output;
+
+const GOLDEN: Package = Package {
+    module: "warpforge.golden",
+    title: "the golden run",
+    thrift: "a smaller --batch-size needs less",
+};
+
+/// Makes or shows.
+pub fn run(
+    arguments: &GoldenArguments,
+    config: Option<&Path>,
+    output: &mut Output,
+) -> Result<Exit> {
+    match &arguments.command {
+        GoldenCommand::Make(make) => GOLDEN.run(&make.package, config, output),
+        GoldenCommand::Inspect(inspect) => show(inspect, output),
+    }
+}
+
+fn show(arguments: &GoldenInspectArguments, output: &mut Output) -> Result<Exit> {
+    let bundle = Bundle::open(&arguments.bundle)?;
+    if arguments.json {
+        let answer = json!({
+            "digest": bundle.digest(),
+            "bytes": bundle.bytes(),
+            "verified": true,
+            "parameter_count": bundle.programs().model.parameter_count,
+            "loss_curve": bundle.loss_curve(),
+            "metrics": bundle.metrics().metrics,
+            "manifest": bundle.manifest(),
+        });
+        output.line(&format!("{answer:#}"))?;
+    } else {
+        let width = output.width();
+        output.text(&page(&bundle, width))?;
+    }
+    Ok(Exit::Pass)
+}
+
+/// The bundle at a glance.
+fn page(bundle: &Bundle, width: usize) -> String {
+    let manifest = bundle.manifest();
+    let Manifest { model, configuration, .. } = manifest;
+    let exported = &bundle.programs().model;
+    let mut table = TextTable::new(&[]);
+    let name = model.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
+    table.row(&[
+        "model".to_owned(),
+        format!(
+            "{}{name}: {}, {} parameters of {}, {}",
+            model.recipe,
+            exported.kind,
+            exported.parameter_count,
+            configuration.dtype,
+            model.weights
+        ),
+    ]);
+    let options: Vec<String> =
+        model.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    table.row(&["options".to_owned(), options.join(" ").replace('"', "")]);
+    let autocast = configuration.autocast.as_ref();
+    table.row(&[
+        "training".to_owned(),
+        format!(
+            "{} steps, {} recorded, batches of {} on {} ranks, {}{}",
+            configuration.steps,
+            manifest.steps.len(),
+            configuration.batch_size,
+            configuration.ranks,
+            count(configuration.threads, "thread"),
+            autocast.map_or_else(String::new, |kind| format!(", products in {kind}"))
+        ),
+    ]);
+    let optimizer = &configuration.optimizer;
+    table.row(&[
+        "optimizer".to_owned(),
+        format!(
+            "{}, {} learning rate {}, betas {} {}, epsilon {}, weight decay {}",
+            optimizer.name,
+            configuration.schedule.kind,
+            configuration.schedule.learning_rate,
+            optimizer.beta1,
+            optimizer.beta2,
+            optimizer.epsilon,
+            optimizer.weight_decay
+        ),
+    ]);
+    let seeds = &manifest.seeds;
+    table.row(&["seeds".to_owned(), format!("weights {}, data {}", seeds.weights, seeds.data)]);
+    for data in &manifest.data {
+        let line = format!("{} ({}): {}", data.name, data.licence, data.description);
+        table.row(&["data".to_owned(), line]);
+    }
+    let versions: Vec<String> =
+        manifest.generator.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    table.row(&["made with".to_owned(), versions.join(", ")]);
+    let machine: Vec<String> =
+        manifest.machine.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    table.row(&["made on".to_owned(), machine.join(", ").replace('"', "")]);
+    let programs: Vec<&str> =
+        bundle.programs().programs.iter().map(|program| program.name.as_str()).collect();
+    table.row(&["programs".to_owned(), programs.join(", ")]);
+    table.row(&[
+        "activations".to_owned(),
+        count(manifest.activations.len() as u64, "tensor") + " of each rank and step",
+    ]);
+    let curve = bundle.loss_curve();
+    if let (Some(first), Some(last)) = (curve.loss.first(), curve.loss.last()) {
+        let total: f64 = curve.seconds.iter().sum();
+        let each = seconds(total / curve.seconds.len() as f64);
+        table.row(&[
+            "loss".to_owned(),
+            format!(
+                "{} at first, {} at last, {each} a step",
+                significant(*first),
+                significant(*last)
+            ),
+        ]);
+    }
+    let metrics: Vec<String> = bundle
+        .metrics()
+        .metrics
+        .iter()
+        .map(|(name, value)| format!("{name} {}", significant(*value)))
+        .collect();
+    table.row(&["metrics".to_owned(), metrics.join(", ")]);
+    table.row(&[
+        "files".to_owned(),
+        format!(
+            "{}, {}, every digest verified",
+            count(manifest.files.len() as u64, "file"),
+            bytes(bundle.bytes())
+        ),
+    ]);
+    table.row(&["digest".to_owned(), bundle.digest().to_owned()]);
+    table.render(width)
+}
+
+/// A number of things.
+fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
