@@ -18,7 +18,7 @@ impl Runner<'_> {
             tier: self.tier.name().to_owned(),
             precision: self.precision.name().to_owned(),
             threads: match self.tier {
-                Tier::Production { threads } => Some(threads as u64),
+                Tier::Production { threads } | Tier::Observable { threads } => Some(threads as u64),
                 Tier::Correctness => None,
             },
         }

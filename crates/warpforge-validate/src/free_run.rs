@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn verdicts() {
-        let sign = |number: usize| if number % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |number: usize| if number.is_multiple_of(2) { 1.0 } else { -1.0 };
         // Differences of either sign that grow, as those of rounding do.
         let noise = curves(12, |number, step| sign(number) * 1e-7 * 1.2_f64.powi(step as i32));
         assert_eq!(noise.verdict, FreeVerdict::Match, "{noise:?}");

@@ -132,12 +132,15 @@ impl ModelArguments<'_> {
     }
 }
 
+/// A program that shows activations: which they are, and which it does not show.
+pub(crate) type Watching<'a> = (Option<Ready>, Vec<&'a Activation>, Vec<Unobserved>);
+
 /// The program of the gradients with the values that modules returned as its results: the same forward pass, in the mode of training.
 /// Also which activations these are, and which the program does not show.
 pub(crate) fn watching<'a>(
     runner: &Runner<'_>,
     bundle: &'a Bundle,
-) -> Result<(Option<Ready>, Vec<&'a Activation>, Vec<Unobserved>), ValidateError> {
+) -> Result<Watching<'a>, ValidateError> {
     let entry = bundle.program("gradients")?;
     let program = Runner::read(bundle, entry)?;
     let known: HashMap<(&str, u64, &str), &str> = entry

@@ -23,6 +23,11 @@ pub enum Tier {
         /// The threads.
         threads: usize,
     },
+    /// The same, with counters inside.
+    Observable {
+        /// The threads.
+        threads: usize,
+    },
     /// By the reference interpreter.
     Correctness,
 }
@@ -58,6 +63,7 @@ impl Tier {
     pub fn name(self) -> &'static str {
         match self {
             Self::Production { .. } => "production",
+            Self::Observable { .. } => "observable",
             Self::Correctness => "correctness",
         }
     }
@@ -92,7 +98,7 @@ impl<'a> Runner<'a> {
     /// A runner in a tier; threads are started here.
     pub fn new(tier: Tier, precision: Precision) -> Result<Self, ValidateError> {
         let pool = match tier {
-            Tier::Production { threads } => {
+            Tier::Production { threads } | Tier::Observable { threads } => {
                 let pool = Pool::new(threads, &Placement::spread(threads));
                 Some(Arc::new(pool.map_err(ValidateError::Threads)?))
             }
@@ -126,6 +132,7 @@ impl<'a> Runner<'a> {
                         Precision::AsWritten => passes::Precision::AsWritten,
                         Precision::Bf16 => passes::Precision::Bf16,
                     },
+                    observed: matches!(self.tier, Tier::Observable { .. }),
                     ..Options::default()
                 };
                 let compiled = Executable::compile(&program, Arc::clone(pool), &options);

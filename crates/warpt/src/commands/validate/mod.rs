@@ -5,6 +5,7 @@ mod free_run;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use warpforge_engine::has_bf16_products;
 use warpforge_engine::pool::allowed_cpus;
 use warpforge_golden::Bundle;
 use warpforge_validate::{
@@ -45,20 +46,18 @@ fn run_and_judge(
     output: &mut Output,
 ) -> Result<Exit> {
     let precision = match arguments.precision {
-        run::Precision::F32 => Precision::AsWritten,
         run::Precision::Bf16 => Precision::Bf16,
+        run::Precision::Auto if has_bf16_products() => Precision::Bf16,
+        run::Precision::F32 | run::Precision::Auto => Precision::AsWritten,
     };
+    let threads = arguments.threads.map_or_else(|| allowed_cpus().len().max(1), usize::from);
     let tier = match arguments.tier {
-        run::Tier::Production => {
-            let threads =
-                arguments.threads.map_or_else(|| allowed_cpus().len().max(1), usize::from);
-            Tier::Production { threads }
-        }
+        run::Tier::Production => Tier::Production { threads },
+        run::Tier::Observable => Tier::Observable { threads },
         run::Tier::Correctness if precision == Precision::Bf16 || arguments.threads.is_some() => {
             bail!("--precision bf16 and --threads need --tier production")
         }
         run::Tier::Correctness => Tier::Correctness,
-        run::Tier::Observable => bail!("the observable tier is not there yet"),
     };
     let tolerances = tolerances(&arguments.judgement, precision)?;
     let bundle = Bundle::open(directory)?;
