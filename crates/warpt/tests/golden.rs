@@ -112,10 +112,6 @@ fn what_cannot_be_judged_is_exit_code_2_with_a_reason() {
         (vec!["validate", "."], "is not a golden bundle"),
         (vec!["golden", "inspect", "none"], "none: cannot read"),
         (
-            vec!["validate", "golden", "--tier", "observable"],
-            "the observable tier is not there yet",
-        ),
-        (
             vec!["validate", "golden", "--tier", "correctness", "--threads", "2"],
             "need --tier production",
         ),

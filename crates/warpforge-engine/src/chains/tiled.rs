@@ -13,6 +13,7 @@ use crate::loops::CompiledLoop;
 use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
+use crate::products::has_bf16_products;
 use crate::products::tiles::{Multiplier, Part, pieces};
 
 /// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
@@ -76,7 +77,7 @@ fn products(chain: &Chain) -> Result<[Multiplier; 2], EngineError> {
     let best = |multiplier: &Multiplier| {
         multiplier.is_by_matrices() || multiplier.product().dtypes == [DType::F32; 3]
     };
-    if cfg!(feature = "onednn") && !products.iter().all(best) {
+    if cfg!(feature = "onednn") && has_bf16_products() && !products.iter().all(best) {
         return Err(EngineError::Unsupported("a chain of narrow numbers by tiles".into()));
     }
     Ok(products)

@@ -460,7 +460,9 @@ impl<'a> Grower<'a> {
 /// The product or convolution a function computes, with what follows it.
 fn core(function: &Function) -> Option<Work> {
     let product = products::recognize(function, true);
-    let takes = |product: &Product| LIBRARY || product.tails.is_empty() || tiles::takes(product);
+    let takes = |product: &Product| {
+        products::is_for_library(product) || product.tails.is_empty() || tiles::takes(product)
+    };
     if let Some(product) = product.filter(takes) {
         return Some(Work::Product(Box::new(product)));
     }

@@ -18,9 +18,9 @@ use crate::observe::Phases;
 use crate::pattern::sizes;
 use crate::plan::{Buffer, Control, Settings, StepReport};
 use crate::pool::Pool;
-#[cfg(feature = "onednn")]
-use crate::products::tiles;
 use crate::products::{Product, TiledProduct};
+#[cfg(feature = "onednn")]
+use crate::products::{is_for_library, tiles};
 
 pub(crate) use interpreted::Interpreted;
 pub(crate) use scratch::{Rooms, Scratch};
@@ -190,6 +190,9 @@ impl Device {
             && let Some(tiled) = self.tiled_product(product, weights, cost)
         {
             return (tiled, None);
+        }
+        if product.is_plain() && !is_for_library(product) {
+            return (Arc::new(Portable { product: product.clone(), cost }), None);
         }
         match crate::products::Library::new(product, &self.library, weights, cost) {
             Ok(library) => (Arc::new(library), None),

@@ -24,6 +24,13 @@ pub fn has_bf16_products() -> bool {
     vectors || tiles::has_matrix_unit()
 }
 
+/// Whether the vendor library is there and good for a product: of bf16 it is slower than plain loops on a machine without
+/// instructions for them.
+pub(crate) fn is_for_library(product: &Product) -> bool {
+    let narrow = product.dtypes[..2].contains(&DType::BF16);
+    cfg!(feature = "onednn") && (!narrow || has_bf16_products())
+}
+
 use warpforge_tensor::DType;
 
 use crate::epilogue::Tail;

@@ -291,7 +291,7 @@ mod tests {
         let (bert, wanted) = (&WORKLOADS[0], Wanted { only: &[], all_peers: false, peers: PEERS });
         let defined = definitions(bert, &bert.cases[0], &wanted);
         let names: Vec<&str> = defined.iter().map(|(name, ..)| name.as_str()).collect();
-        assert_eq!(names, ["bert_f32_peer", "bert_f32_bare"]);
+        assert_eq!(names, ["bert_f32_peer", "bert_f32_bare", "bert_f32_observable"]);
         let costs = [(Engine::Eager, 100.0), (Engine::OpenVino, 104.0), (Engine::Xla, 140.0)];
         assert_eq!(compared(&costs, &defined, "bert_f32"), [Engine::Eager, Engine::OpenVino]);
         let all = definitions(bert, &bert.cases[0], &Wanted { all_peers: true, ..wanted });

@@ -103,7 +103,9 @@ fn taken(product: &Product) -> Option<Multiplier> {
         return None;
     }
     let multiplier = Multiplier::new(product).ok()?;
-    (multiplier.is_by_matrices() || product.dtypes == [DType::F32; 3]).then_some(multiplier)
+    // The library has no instructions for narrow numbers either where the machine has none, and is far slower.
+    let best = multiplier.is_by_matrices() || product.dtypes == [DType::F32; 3];
+    (best || !super::has_bf16_products()).then_some(multiplier)
 }
 
 /// Whether a product has so many rows that packing a right operand that changes, in each launch, is little beside it. It
