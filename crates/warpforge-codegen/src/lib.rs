@@ -7,7 +7,7 @@
 //! Generated::run_part     lines of memory that lie evenly are handed to the code
 //! ```
 //!
-//! Code is made in some tens of microseconds, so it is made anew in each process and never stored. A kernel for which there is
+//! Code is made in some hundred microseconds, so it is made anew in each process and never stored. A kernel for which there is
 //! none says why ([`Unsupported`]); it is then carried out instruction by instruction.
 
 pub mod coefficients;

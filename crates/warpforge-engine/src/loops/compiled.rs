@@ -1,8 +1,9 @@
 //! A loop kernel ready to run: by machine code of its own where there is some, else instruction by instruction.
 #![allow(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use warpforge_codegen::ir::{Extent, LoopKernel};
 use warpforge_codegen::{Generated, Unsupported};
@@ -17,7 +18,27 @@ const GRAIN: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct CompiledLoop {
     kernel: LoopKernel,
-    code: Result<Generated, Unsupported>,
+    code: Result<Arc<Generated>, Unsupported>,
+}
+
+/// Code for a kernel: the same for equal ones, as the layers of a model have them.
+fn generated(kernel: &LoopKernel, large: bool) -> Result<Arc<Generated>, Unsupported> {
+    /// Kernels that are remembered at most; then all are forgotten.
+    const MOST: usize = 1024;
+    static MADE: Mutex<BTreeMap<String, Weak<Generated>>> = Mutex::new(BTreeMap::new());
+    let key = format!("{large} {kernel:?}");
+    let known =
+        MADE.lock().unwrap_or_else(PoisonError::into_inner).get(&key).and_then(Weak::upgrade);
+    if let Some(code) = known {
+        return Ok(code);
+    }
+    let code = Arc::new(Generated::new(kernel, large)?);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if made.len() >= MOST {
+        made.clear();
+    }
+    made.insert(key, Arc::downgrade(&code));
+    Ok(code)
 }
 
 /// Bytes of the last cache, of which every thread may have its part taken by others: what is larger than half of it is not
@@ -57,7 +78,7 @@ impl CompiledLoop {
             })
             .sum();
         let large = written > last_cache_bytes() / 2;
-        Self { code: Generated::new(kernel, large), kernel: kernel.clone() }
+        Self { code: generated(kernel, large), kernel: kernel.clone() }
     }
 
     /// What takes it, in one word.

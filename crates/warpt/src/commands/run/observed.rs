@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use warpforge_engine::StepReport;
 use warpforge_engine::observe::{Observed, Phase, Range};
-use warpt_report::number::{bytes, seconds, significant};
+use warpt_report::number::{bytes, seconds};
 use warpt_report::table::TextTable;
 use warpt_report::text::{clean, wrap};
 
@@ -24,16 +24,13 @@ pub(super) struct Seen {
 impl Seen {
     /// A table of at most `width` columns and what there is to say beside it.
     pub(super) fn page(&self, width: usize) -> String {
-        let headings =
-            ["time", "count", "moved", "packing", "even", "least", "greatest", "by", "ops"];
+        let headings = ["time", "count", "moved", "pack", "even", "least", "most", "by", "ops"];
         let mut table = TextTable::new(&headings).right(&[0, 1, 2, 3, 4, 5, 6]);
         let kinds = kinds(&self.steps);
         for kind in kinds.iter().take(SHOWN) {
             let seen = together(kind.steps.iter().filter_map(|step| step.observed.as_ref()));
             let range = range(&seen);
-            let number = |value: Option<f32>| {
-                value.map_or("-".to_owned(), |value| significant(value.into()))
-            };
+            let number = |value: Option<f32>| value.map_or("-".to_owned(), short);
             table.row(&[
                 seconds(kind.seconds),
                 kind.count.to_string(),
@@ -171,6 +168,17 @@ fn range(seen: &Observed) -> Option<Range> {
 fn packing(seen: &Observed) -> Option<f64> {
     let all: f64 = seen.phases.iter().map(Duration::as_secs_f64).sum();
     (all > 0.0).then(|| seen.phases[Phase::Packing as usize].as_secs_f64() / all)
+}
+
+/// A number in at most seven characters.
+fn short(number: f32) -> String {
+    match number.abs() {
+        0.0 => "0".to_owned(),
+        size if (1e-2..1e4).contains(&size) => {
+            format!("{number:.*}", if size < 10.0 { 2 } else { 0 })
+        }
+        _ => format!("{number:.0e}"),
+    }
 }
 
 fn percent(share: f64) -> String {
