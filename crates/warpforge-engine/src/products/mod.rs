@@ -15,6 +15,11 @@ pub(crate) use recognize::recognize;
 pub(crate) use rows::Rows;
 pub(crate) use tiles::TiledProduct;
 
+use warpforge_tensor::DType;
+
+use crate::epilogue::Tail;
+use crate::view::View;
+
 /// Whether this machine has instructions for products of bf16.
 pub fn has_bf16_products() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -30,11 +35,6 @@ pub(crate) fn is_for_library(product: &Product) -> bool {
     let narrow = product.dtypes[..2].contains(&DType::BF16);
     cfg!(feature = "onednn") && (!narrow || has_bf16_products())
 }
-
-use warpforge_tensor::DType;
-
-use crate::epilogue::Tail;
-use crate::view::View;
 
 /// One index of a product and how far apart its elements are: in the left operand, in the right one, in the cluster's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
