@@ -1,7 +1,7 @@
 //! Judges a run of a model by a golden bundle.
 //!
 //! [`StepLocked`] computes: every step starts from the golden state, so an error stays in the step that made it. What it computes is an
-//! [`Outcome`], which can be saved and read back; [`judge`] compares one with the bundle and knows nothing of how it
+//! [`Outcome`], which can be saved and read back; [`judge()`] compares one with the bundle and knows nothing of how it
 //! came about. The [`Validation`] says what matched, by how much, and what was not judged and why. [`free_run()`] trains from the
 //! golden start on its own and judges loss curves as wholes.
 #![forbid(unsafe_code)]
