@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from warpforge.export.check import run_text
+from warpforge.export.check import check, run_text
 from warpforge.export.exporter import Settings, export
 from warpforge.export.model import Model
 from warpforge.export.optimizers import AdamW, Sgd
@@ -70,3 +70,27 @@ def test_steps_are_those_of_pytorch(
             values[entry["role"], entry["name"]] = value
     for key, tensor in module.named_parameters():
         np.testing.assert_allclose(values["parameter", key], tensor.detach().numpy(), rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["train-sgd", "train-adamw"])
+def test_a_whole_step_is_that_of_pytorch_and_gives_its_places_on(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(6)
+    module = torch.nn.Linear(7, 5)
+    model = Model(
+        module,
+        {"input": torch.randn(2, 7)},
+        {"wanted": torch.randn(2, 5)},
+        lambda found, targets: torch.nn.functional.mse_loss(found, targets["wanted"]),
+    )
+    export(model, tmp_path, Settings(programs=(name,), reference=True, learning_rate=0.1))
+    compared = check(tmp_path)
+    assert {each.name for each in compared} >= {"loss", f"weight.{'momentum' if name == 'train-sgd' else 'exp_avg'}"}
+    text = (tmp_path / f"{name}.mlir").read_text()
+    program = json.loads((tmp_path / "manifest.json").read_text())["programs"][0]
+    places = {(entry["role"], entry["name"]): entry["index"] for entry in program["results"]}
+    header = text[text.index("@main(") : text.index(") -> ", text.index("@main("))]
+    arguments = header.split("%arg")[1:]
+    assert len(arguments) == len(program["arguments"])
+    for entry, written in zip(program["arguments"], arguments, strict=True):
+        place = places.get((entry["role"], entry["name"]))
+        assert (f"tf.aliasing_output = {place} : i32" in written) == (place is not None)

@@ -9,6 +9,7 @@ mod bless;
 mod ci;
 mod conformance;
 mod exports;
+mod faults;
 mod fuzz;
 mod history;
 mod hlo;
@@ -68,6 +69,8 @@ enum Chore {
     Points(points::Arguments),
     /// How long programs take to be read and verified, and that the time is linear in their size.
     Hlo(hlo::Arguments),
+    /// Plant faults into a model and see which of them `warpt validate` finds and names.
+    Faults(faults::Arguments),
     /// How near to the speed of memory loops run, and what attention as one kernel gains.
     Loops(loops::Arguments),
     /// Export whole models from PyTorch, run them in the correctness tier, and compare.
@@ -104,6 +107,7 @@ impl Verdict {
 fn run(chore: &Chore) -> anyhow::Result<Verdict> {
     match chore {
         Chore::Ci(arguments) => ci::run(arguments),
+        Chore::Faults(arguments) => faults::run(arguments),
         Chore::Tidy => tidy::run(),
         Chore::Schema(arguments) => schema::run(arguments),
         Chore::Bless => bless::run(),

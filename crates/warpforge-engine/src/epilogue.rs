@@ -165,6 +165,12 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
         self.function.ty(value).tensor()?.dtype()
     }
 
+    /// Whether nothing is computed from a value.
+    fn is_last(&self, value: ValueId) -> bool {
+        let mut users = self.function.body.ops.iter().filter(|op| op.operands.contains(&value));
+        users.all(|op| places(&op.kind) || op.kind == OpKind::FunctionReturn)
+    }
+
     fn op(&mut self, op: &Op, result: ValueId) -> Option<Form> {
         let to = self.sizes(result)?;
         match &op.kind {
@@ -204,12 +210,18 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
                     [placed.as_slice(), &[Placing::Transposed(permutation.clone())]].concat();
                 Some(Form::Sum { tails: *tails, placed, half: Part::Whole })
             }
-            // A narrower result is what the kernel rounds to in the end.
+            // A narrower result is what the kernel rounds to in the end, and only there.
             (OpKind::Convert, [Form::Sum { tails, placed, half: Part::Whole }])
                 if placed.is_empty() =>
             {
-                let float = matches!(self.dtype(result)?, DType::F32 | DType::BF16 | DType::F16);
-                float.then(|| Form::Sum { tails: *tails, placed: Vec::new(), half: Part::Whole })
+                let (from, to) = (self.dtype(op.operands[0])?, self.dtype(result)?);
+                let float = matches!(to, DType::F32 | DType::BF16 | DType::F16);
+                let kept = to.bits() >= from.bits() || self.is_last(result);
+                (float && kept).then(|| Form::Sum {
+                    tails: *tails,
+                    placed: Vec::new(),
+                    half: Part::Whole,
+                })
             }
             (OpKind::Unary(unary), [Form::Sum { tails, placed, half }]) if placed.is_empty() => {
                 self.unary(*unary, *tails, *half)

@@ -33,6 +33,40 @@ pub fn arguments(function: &Function) -> Vec<Port> {
     ports("arg", named.collect())
 }
 
+/// For each argument the result that takes its place: what exporters write for a donated one. Only where both are of one
+/// type, and no other argument gives its place to the same result.
+pub fn replaced(function: &Function) -> Vec<Option<usize>> {
+    let mut taken = HashSet::new();
+    let of = |argument: &warpforge_hlo::ir::Argument| {
+        let Some(Attribute::Integer { value, .. }) = argument.attributes.get("tf.aliasing_output")
+        else {
+            return None;
+        };
+        let place = usize::try_from(*value).ok()?;
+        let same = function.results.get(place)?.ty == *function.ty(argument.value);
+        (same && taken.insert(place)).then_some(place)
+    };
+    function.arguments.iter().map(of).collect()
+}
+
+/// What every element of an argument is at first, where the exporter says so: the state of an optimizer, and its rate.
+pub fn initial(function: &Function, place: usize) -> Option<Result<Value, EngineError>> {
+    let argument = function.arguments.get(place)?;
+    let Some(Attribute::Float { value, .. }) = argument.attributes.get("warpforge.initial") else {
+        return None;
+    };
+    let ty = function.ty(argument.value).tensor()?;
+    let (shape, dtype) = (ty.shape()?, ty.storage());
+    if !dtype.is_float() {
+        return None;
+    }
+    if *value == 0.0 {
+        return Some(Ok(Value::Tensor(Tensor::zeros(dtype, shape))));
+    }
+    let elements = vec![*value; shape.elements()];
+    Some(Tensor::from_floats(dtype, shape, elements).map(Value::Tensor).map_err(Into::into))
+}
+
 /// The results of a function.
 pub fn results(function: &Function) -> Vec<Port> {
     let named = function.results.iter().enumerate().map(|(index, result)| {

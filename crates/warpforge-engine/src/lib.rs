@@ -34,5 +34,8 @@ pub const LIBRARY_NOTICES: Option<&str> = None;
 pub use error::{EngineError, Place};
 pub use fuse::Fusion;
 pub use kernels::Cost;
-pub use plan::{Executable, Memory, Options, StepReport, fused, normalized};
+pub use plan::{
+    Audited, Executable, Memory, Options, Sequence, StepReport, fused, normalized, op_alone,
+    rounding, rounding_of,
+};
 pub use products::has_bf16_products;

@@ -68,6 +68,22 @@ pub struct ProgramEntry {
     /// Values of the program that modules returned.
     #[serde(default)]
     pub module_values: Vec<ModuleValue>,
+    /// The values that each module computed itself.
+    #[serde(default)]
+    pub scopes: Vec<Scope>,
+}
+
+/// The values that one module computed itself, in one direction, in one function of the program.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Scope {
+    /// The module, by its path; empty for the whole model.
+    pub module: String,
+    /// `forward` or `backward`.
+    pub direction: String,
+    /// The function the values are in.
+    pub function: String,
+    /// The values as the text has them, with `%`.
+    pub values: Vec<String>,
 }
 
 /// An argument of a program.

@@ -17,7 +17,7 @@ mod results;
 pub use bundle::{Bundle, LossCurve, Metrics};
 pub use error::GoldenError;
 pub use export::{
-    Argument, ExportManifest, ExportedModel, ModelTensor, ModuleValue, Output, ProgramEntry,
+    Argument, ExportManifest, ExportedModel, ModelTensor, ModuleValue, Output, ProgramEntry, Scope,
 };
 pub use file_path::FilePath;
 pub use files::FileEntry;

@@ -1,4 +1,4 @@
-//! The bytes of a tensor: in memory of its own, or where a file is mapped; shared when cloned.
+//! The bytes of a tensor: in memory of its own or of somebody else, or where a file is mapped; shared when cloned.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -15,7 +15,14 @@ pub(crate) enum Bytes {
     Owned(Arc<[u8]>),
     /// A part of a mapped file.
     Mapped(Arc<Map>, Range<usize>),
+    /// In memory that came from elsewhere.
+    Held(Arc<dyn Holder>),
 }
+
+/// Memory that a tensor may be in: as long as it is shared, the same bytes in the same place.
+pub trait Holder: AsRef<[u8]> + Send + Sync {}
+
+impl<T: AsRef<[u8]> + Send + Sync> Holder for T {}
 
 impl Deref for Bytes {
     type Target = [u8];
@@ -24,6 +31,7 @@ impl Deref for Bytes {
         match self {
             Self::Owned(bytes) => bytes,
             Self::Mapped(map, part) => &map.0[part.clone()],
+            Self::Held(holder) => (**holder).as_ref(),
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod small_float;
 mod tensor;
 mod whole_file;
 
+pub use bytes::Holder;
 pub use comparison::{
     Bucket, Comparison, Counts, Histogram, NonFinitePolicy, Number, Preset, Tolerance, Worst,
     ulp_distance,

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, Holder};
 use crate::{DType, Elements, Shape, ShapeError};
 
 /// A tensor that cannot be made or read as asked.
@@ -87,6 +87,11 @@ impl Tensor {
         bytes: impl Into<Arc<[u8]>>,
     ) -> Result<Self, TensorError> {
         Self::of_bytes(dtype, shape, Bytes::Owned(bytes.into()))
+    }
+
+    /// A tensor in memory that came from elsewhere, without a copy.
+    pub fn held(dtype: DType, shape: Shape, holder: Arc<dyn Holder>) -> Result<Self, TensorError> {
+        Self::of_bytes(dtype, shape, Bytes::Held(holder))
     }
 
     /// As [`Self::new`], wherever the bytes are.

@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod compute;
+mod divergence;
 mod error;
 mod flow;
 mod free_run;
@@ -21,6 +22,7 @@ mod tolerances;
 mod validation;
 
 pub use compute::StepLocked;
+pub use divergence::{Divergence, Origin, Reproducer, Searching, first_divergence};
 pub use error::ValidateError;
 pub use flow::{compare, precision_of, validate};
 pub use free_run::{
@@ -30,6 +32,6 @@ pub use judge::{judge, judge_outputs};
 pub use kind::Kind;
 pub use observe::observed;
 pub use outcome::{Named, Outcome, RankOutcome, Saved, Saver};
-pub use runner::{Precision, Runner, Tier};
+pub use runner::{Disturbance, Precision, Runner, Tier};
 pub use tolerances::{Rule, Tolerances};
 pub use validation::{Judged, Summary, Timing, Validation};

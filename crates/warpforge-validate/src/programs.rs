@@ -39,7 +39,7 @@ impl<'a> Programs<'a> {
     pub(crate) fn new(runner: &Runner<'_>, bundle: &'a Bundle) -> Result<Self, ValidateError> {
         let ready = |name: &str| -> Result<(&'a ProgramEntry, Ready), ValidateError> {
             let entry = bundle.program(name)?;
-            Ok((entry, runner.ready(bundle, entry, Runner::read(bundle, entry)?)?))
+            Ok((entry, runner.ready(bundle, entry, runner.program(bundle, entry)?)?))
         };
         let evaluated = bundle.manifest().evaluation.is_some();
         Ok(Self {
@@ -81,21 +81,7 @@ impl<'a> Programs<'a> {
         learning_rate: f64,
     ) -> Result<(Named, Named), ValidateError> {
         let (entry, ready) = &mut self.optimizer;
-        let (weights, gradients, state) =
-            (by_name(weights), by_name(gradients), state.map(by_name));
-        let mut arguments = Vec::with_capacity(entry.arguments.len());
-        for argument in &entry.arguments {
-            arguments.push(match (argument.role.as_str(), &state) {
-                ("parameter", _) => found(&weights, argument)?,
-                ("gradient", _) => found(&gradients, argument)?,
-                ("state", Some(state)) => found(state, argument)?,
-                ("state", None) => Tensor::zeros(argument.dtype, shape(&argument.shape)?),
-                ("hyperparameter", _) if argument.name == "learning_rate" => {
-                    Tensor::from_floats(argument.dtype, Shape::scalar(), vec![learning_rate])?
-                }
-                _ => return Err(unknown(entry, argument)),
-            });
-        }
+        let arguments = update_arguments(entry, weights, gradients, state, learning_rate)?;
         let results = runner.run(ready, arguments)?;
         let mut results = by_role(entry, results)?;
         let mut take = |role: &str| results.remove(role).unwrap_or_default();
@@ -112,6 +98,31 @@ impl<'a> Programs<'a> {
         let results = runner.run(ready, arguments.of(entry)?)?;
         Ok(by_role(entry, results)?.remove("output").unwrap_or_default())
     }
+}
+
+/// The arguments of an optimizer's program, in order; without a state all of it is zero.
+pub(crate) fn update_arguments(
+    entry: &ProgramEntry,
+    weights: &Named,
+    gradients: &Named,
+    state: Option<&Named>,
+    learning_rate: f64,
+) -> Result<Vec<Tensor>, ValidateError> {
+    let (weights, gradients, state) = (by_name(weights), by_name(gradients), state.map(by_name));
+    let mut arguments = Vec::with_capacity(entry.arguments.len());
+    for argument in &entry.arguments {
+        arguments.push(match (argument.role.as_str(), &state) {
+            ("parameter", _) => found(&weights, argument)?,
+            ("gradient", _) => found(&gradients, argument)?,
+            ("state", Some(state)) => found(state, argument)?,
+            ("state", None) => Tensor::zeros(argument.dtype, shape(&argument.shape)?),
+            ("hyperparameter", _) if argument.name == "learning_rate" => {
+                Tensor::from_floats(argument.dtype, Shape::scalar(), vec![learning_rate])?
+            }
+            _ => return Err(unknown(entry, argument)),
+        });
+    }
+    Ok(arguments)
 }
 
 impl ModelArguments<'_> {
@@ -142,7 +153,7 @@ pub(crate) fn watching<'a>(
     bundle: &'a Bundle,
 ) -> Result<Watching<'a>, ValidateError> {
     let entry = bundle.program("gradients")?;
-    let program = Runner::read(bundle, entry)?;
+    let program = runner.program(bundle, entry)?;
     let known: HashMap<(&str, u64, &str), &str> = entry
         .module_values
         .iter()

@@ -1,5 +1,6 @@
 //! Programs made ready in a tier, and run.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 use warpforge_engine::pool::{Placement, Pool};
 use warpforge_engine::reference::{Interpreter, Limits, Value};
-use warpforge_engine::{EngineError, Executable, Options, passes};
+use warpforge_engine::{Audited, EngineError, Executable, Options, passes};
 use warpforge_golden::{Bundle, ProgramEntry};
 use warpforge_hlo::Program;
 use warpforge_tensor::Tensor;
@@ -79,11 +80,19 @@ pub struct Runner<'a> {
     pub memory_bytes: Option<u64>,
     /// Set to stop at the next op or step.
     pub cancel: Option<&'a AtomicBool>,
+    /// Programs that are run in place of the bundle's, by name: to try out what a validation notices.
+    pub replaced: HashMap<String, Program>,
+    /// Changes what a program, by its name, is given: for the same.
+    pub disturbed: Option<&'a Disturbance>,
     pool: Option<Arc<Pool>>,
 }
 
+/// Changes the arguments of a program, by its name.
+pub type Disturbance = dyn Fn(&str, &mut [Tensor]) + Sync;
+
 /// A program made ready.
 pub(crate) struct Ready {
+    name: String,
     path: PathBuf,
     entry: String,
     how: How,
@@ -104,11 +113,24 @@ impl<'a> Runner<'a> {
             }
             Tier::Correctness => None,
         };
-        Ok(Self { tier, precision, memory_bytes: None, cancel: None, pool })
+        let (replaced, disturbed) = (HashMap::new(), None);
+        Ok(Self { tier, precision, memory_bytes: None, cancel: None, replaced, disturbed, pool })
+    }
+
+    /// The program that is run for one of a bundle's: that itself, unless another was put in its place.
+    pub(crate) fn program(
+        &self,
+        bundle: &Bundle,
+        entry: &ProgramEntry,
+    ) -> Result<Program, ValidateError> {
+        match self.replaced.get(&entry.name) {
+            Some(program) => Ok(program.clone()),
+            None => Self::read(bundle, entry),
+        }
     }
 
     /// Reads a program of a bundle.
-    pub(crate) fn read(bundle: &Bundle, entry: &ProgramEntry) -> Result<Program, ValidateError> {
+    pub fn read(bundle: &Bundle, entry: &ProgramEntry) -> Result<Program, ValidateError> {
         let path = bundle.program_path(entry)?;
         let text = bundle.program_text(entry)?;
         warpforge_hlo::parse_verified(&text)
@@ -122,6 +144,17 @@ impl<'a> Runner<'a> {
         entry: &ProgramEntry,
         program: Program,
     ) -> Result<Ready, ValidateError> {
+        self.ready_to(bundle, entry, program, false)
+    }
+
+    /// The same; `audited` says whether its kernels can be looked at.
+    pub(crate) fn ready_to(
+        &self,
+        bundle: &Bundle,
+        entry: &ProgramEntry,
+        program: Program,
+        audited: bool,
+    ) -> Result<Ready, ValidateError> {
         let path = bundle.program_path(entry)?;
         let how = match &self.pool {
             Some(pool) => {
@@ -133,6 +166,7 @@ impl<'a> Runner<'a> {
                         Precision::Bf16 => passes::Precision::Bf16,
                     },
                     observed: matches!(self.tier, Tier::Observable { .. }),
+                    audited,
                     ..Options::default()
                 };
                 let compiled = Executable::compile(&program, Arc::clone(pool), &options);
@@ -140,18 +174,27 @@ impl<'a> Runner<'a> {
             }
             None => How::Walked(Box::new(program)),
         };
-        Ok(Ready { path, entry: entry.entry.clone(), how })
+        Ok(Ready { name: entry.name.clone(), path, entry: entry.entry.clone(), how })
+    }
+
+    /// An error where it was asked to stop.
+    pub(crate) fn proceed(&self) -> Result<(), ValidateError> {
+        match self.cancel {
+            Some(cancel) if cancel.load(Ordering::Relaxed) => Err(ValidateError::Cancelled),
+            _ => Ok(()),
+        }
     }
 
     /// Runs a program on tensors.
     pub(crate) fn run(
         &self,
         ready: &mut Ready,
-        inputs: Vec<Tensor>,
+        mut inputs: Vec<Tensor>,
     ) -> Result<Vec<Tensor>, ValidateError> {
-        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            return Err(ValidateError::Cancelled);
+        if let Some(disturb) = self.disturbed {
+            disturb(&ready.name, &mut inputs);
         }
+        self.proceed()?;
         let inputs: Vec<Value> = inputs.into_iter().map(Value::Tensor).collect();
         let outcome = match &mut ready.how {
             How::Planned(executable) => executable.run(&inputs),
@@ -179,6 +222,25 @@ impl<'a> Runner<'a> {
                 )),
             })
             .collect()
+    }
+}
+
+impl Ready {
+    /// Shows every kernel to `look`, until it has seen enough; nothing where there are none.
+    pub(crate) fn audit(
+        &mut self,
+        inputs: Vec<Tensor>,
+        look: &mut dyn FnMut(&Audited<'_>) -> Result<bool, EngineError>,
+    ) -> Result<(), ValidateError> {
+        let How::Planned(executable) = &mut self.how else { return Ok(()) };
+        if executable.unplanned().is_some() {
+            return Ok(());
+        }
+        let inputs: Vec<Value> = inputs.into_iter().map(Value::Tensor).collect();
+        executable.audit(&inputs, look).map_err(|error| match error {
+            EngineError::Cancelled => ValidateError::Cancelled,
+            error => failed(&self.path, error),
+        })
     }
 }
 

@@ -68,7 +68,7 @@ def check(directory: Path) -> list[Difference]:
         results = program["results"]
         if not any("reference" in result for result in results):
             continue
-        arguments = [files.tensor(argument["tensor"]) for argument in program["arguments"]]
+        arguments = [files.argument(argument) for argument in program["arguments"]]
         text = (directory / program["file"]).read_text(encoding="utf-8")
         values = run_text(text, arguments)
         pairs = [
@@ -112,6 +112,13 @@ class _Files:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.open: dict[str, Any] = {}
+
+    def argument(self, argument: dict[str, Any]) -> Array:
+        """An argument's content: a tensor of a file, or what every element is at first."""
+        if "tensor" in argument:
+            return self.tensor(argument["tensor"])
+        kinds = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
+        return np.full(argument["shape"], argument.get("initial", 0.0), kinds.get(argument["dtype"], np.float32))
 
     def tensor(self, place: dict[str, str]) -> Array:
         from safetensors import safe_open

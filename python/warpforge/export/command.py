@@ -88,7 +88,8 @@ def _add_common(parser: argparse.ArgumentParser, required: bool) -> None:
         "--programs",
         default="forward,gradients,sgd,adamw",
         metavar="LIST",
-        help="which programs, comma-separated (default: %(default)s)",
+        help="which programs, comma-separated; there are also train-sgd and train-adamw, each a whole step"
+        " (default: %(default)s)",
     )
     common.add_argument(
         "--gradient-mode",

@@ -19,7 +19,8 @@ from warpforge.export.optimizers import AdamW, Sgd
 from warpforge.export.programs import Group, Program
 from warpforge.export.state import State, state_of
 
-PROGRAMS = ("forward", "gradients", "sgd", "adamw")
+PROGRAMS = ("forward", "gradients", "sgd", "adamw", "train-sgd", "train-adamw")
+DEFAULT_PROGRAMS = PROGRAMS[:4]
 
 WEIGHTS = "weights.safetensors"
 INPUTS = "inputs.safetensors"
@@ -30,7 +31,7 @@ REFERENCE = "reference.safetensors"
 class Settings:
     """What to export and how."""
 
-    programs: Sequence[str] = PROGRAMS
+    programs: Sequence[str] = DEFAULT_PROGRAMS
     gradient_mode: str = "train"
     sgd: Sgd = field(default_factory=Sgd)
     adamw: AdamW = field(default_factory=AdamW)
@@ -97,8 +98,8 @@ def _check(model: Model, settings: Settings) -> None:
 def _chosen(model: Model, state: State, settings: Settings, say: Callable[[str], None]) -> list[str]:
     chosen = []
     for name in settings.programs:
-        if name == "gradients" and model.loss is None:
-            say("gradients are left out: the model has no loss")
+        if name not in ("forward", "sgd", "adamw") and model.loss is None:
+            say(f"{name} is left out: the model has no loss")
         elif name != "forward" and not state.trainable:
             say(f"{name} is left out: no parameter is trainable")
         else:
@@ -112,7 +113,10 @@ def _program(name: str, model: Model, state: State, settings: Settings) -> Progr
     if name == "gradients":
         return programs.gradients(model, state, settings.gradient_mode)
     shapes = Arrays((key, programs.shape_of(state.parameters[key])) for key in state.trainable)
-    return settings.sgd.program(shapes) if name == "sgd" else settings.adamw.program(shapes)
+    update = (settings.sgd if name.endswith("sgd") else settings.adamw).program(shapes)
+    if name.startswith("train-"):
+        return programs.training(name, model, state, settings.gradient_mode, update)
+    return update
 
 
 def _write_tensors(
@@ -138,13 +142,21 @@ def _write_tensors(
             expected["gradients.loss.loss"] = loss
             expected |= {f"gradients.gradient.{name}": tensor for name, tensor in found.items()}
             expected |= {f"gradients.buffer.{name}": tensor for name, tensor in buffers.items()}
+        for name in settings.programs:
+            if name.startswith("train-") and model.loss is not None:
+                optimizer = settings.sgd if name.endswith("sgd") else settings.adamw
+                values = reference.training(model, state, settings.gradient_mode, optimizer, settings.learning_rate)
+                expected |= {f"{name}.{key}": tensor for key, tensor in values.items()}
         tensors.write(directory / REFERENCE, expected, about)
     return set(expected)
 
 
 def _write_program(program: Program, directory: Path, settings: Settings, expected: set[str]) -> manifest.ProgramEntry:
     names = [_key(role, name) for role, group in program.arguments for name in group]
-    lowered = lower.lower(program.function, [group for _, group in program.arguments], program.name, names)
+    roles = [role for role, _ in program.arguments] if program.donated else []
+    groups = [group for _, group in program.arguments]
+    initial = [_initial(role, settings) for role, group in program.arguments for _ in group]
+    lowered = lower.lower(program.function, groups, program.name.replace("-", "_"), names, roles, initial)
     file = f"{program.name}.mlir"
     content = lowered.text.encode()
     (directory / file).write_bytes(content)
@@ -162,6 +174,11 @@ def _write_program(program: Program, directory: Path, settings: Settings, expect
     )
 
 
+def _initial(role: str, settings: Settings) -> float | None:
+    """What every element of an argument is at first, where no file says it."""
+    return {"state": 0.0, "hyperparameter": settings.learning_rate}.get(role)
+
+
 def _key(role: str, name: str) -> str:
     """What an argument is called in the files of tensors."""
     return f"{role}.{name}" if role in ("input", "target") else name
@@ -177,15 +194,12 @@ def _arguments(program: Program, text: str, settings: Settings) -> list[manifest
     found: list[manifest.Argument] = []
     for role, group in program.arguments:
         for name, shape in group.items():
-            place, initial = None, None
+            place = None
             if role in ("parameter", "buffer") and settings.weights:
                 place = manifest.TensorPlace(WEIGHTS, name)
             elif role in ("input", "target") and settings.inputs:
                 place = manifest.TensorPlace(INPUTS, _key(role, name))
-            elif role == "state":
-                initial = 0.0
-            elif role == "hyperparameter":
-                initial = settings.learning_rate
+            initial = _initial(role, settings)
             index = len(found)
             used = seen.get(str(index), 0) > 1
             kind = programs.dtype_name(shape.dtype)

@@ -29,10 +29,25 @@ NAME = "warpforge.name"
 """The attribute of an argument or result of the entry function that says what it is called in the model's files."""
 
 
-def lower(function: Callable[..., Any], arguments: Sequence[Any], name: str, names: Sequence[str] = ()) -> Lowered:
+INITIAL = "warpforge.initial"
+"""The attribute of an argument that says what every element of it is at first, for optimizer state and its rate."""
+
+ALIAS = "tf.aliasing_output"
+"""The attribute of an argument that says which result takes its place, as JAX writes it for donated arguments."""
+
+
+def lower(
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    name: str,
+    names: Sequence[str] = (),
+    roles: Sequence[str] = (),
+    initial: Sequence[float | None] = (),
+) -> Lowered:
     """Lowers `function` for arguments of these shapes; every argument stays an argument, used or not.
 
-    `names` are those of all arguments, in the order of the text.
+    `names` are those of all arguments, in the order of the text. With `roles`, one per dictionary of arguments, those
+    that a result has the role and name of are donated to it. `initial` is what every element of an argument is at first.
     """
 
     def program(*given: Any) -> Any:
@@ -43,6 +58,11 @@ def lower(function: Callable[..., Any], arguments: Sequence[Any], name: str, nam
         lowered = jax.jit(program, keep_unused=True).lower(*arguments)
     module: Any = lowered.compiler_ir("stablehlo")
     _name(module, names, _result_names(lowered.out_info))
+    if roles:
+        places = _replaced(arguments, roles, lowered.out_info)
+        _add(module, ALIAS, [None if place is None else f"{place} : i32" for place in places])
+    if any(value is not None for value in initial):
+        _add(module, INITIAL, [None if value is None else f"{value:.17e} : f64" for value in initial])
     text = module.operation.get_asm(enable_debug_info=False)
     walk = _Walk()
     with module.context:
@@ -80,9 +100,33 @@ def _name(module: Any, arguments: Sequence[str], results: Sequence[str]) -> None
                         attributes[key] = ir.ArrayAttr.get(named)
 
 
+def _replaced(arguments: Sequence[Any], roles: Sequence[str], results: Any) -> list[int | None]:
+    """For each argument in order the place of the result with the same role and name."""
+    places = {key: place for place, key in enumerate((role, name) for role, group in results.items() for name in group)}
+    return [places.get((role, name)) for role, group in zip(roles, arguments, strict=True) for name in group]
+
+
+def _add(module: Any, key: str, values: Sequence[str | None]) -> None:
+    """Gives arguments of the entry function an attribute, where there is a value for it."""
+    with module.context:
+        for function in module.body:
+            attributes = function.operation.attributes
+            if ir.StringAttr(attributes["sym_name"]).value == "main" and "arg_attrs" in attributes:
+                held = list(attributes["arg_attrs"])
+                added = [
+                    one if value is None else _with(one, key, ir.Attribute.parse(value))
+                    for one, value in zip(held, values, strict=True)
+                ]
+                attributes["arg_attrs"] = ir.ArrayAttr.get(added)
+
+
 def _with_name(attributes: Any, name: str) -> Any:
+    return _with(attributes, NAME, ir.StringAttr.get(name))
+
+
+def _with(attributes: Any, key: str, value: Any) -> Any:
     held = {entry.name: entry.attr for entry in ir.DictAttr(attributes)}
-    return ir.DictAttr.get({**held, NAME: ir.StringAttr.get(name)})
+    return ir.DictAttr.get({**held, key: value})
 
 
 class _Walk:

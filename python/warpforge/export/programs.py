@@ -31,6 +31,8 @@ class Program:
     arguments: Sequence[Group]
     settings: dict[str, object]
     """What was fixed when the program was made, such as hyperparameters."""
+    donated: bool = False
+    """Whether a result takes the place of the argument of the same role and name."""
 
 
 def shape_of(tensor: torch.Tensor) -> jax.ShapeDtypeStruct:
@@ -85,6 +87,29 @@ def gradients(model: Model, state: State, mode: str) -> Program:
         ("target", _shapes(model.targets)),
     ]
     return Program("gradients", function, groups, {"mode": mode})
+
+
+def training(name: str, model: Model, state: State, mode: str, update: Program) -> Program:
+    """One step: the gradients, and the optimizer's update from them.
+
+    Parameters, state and buffers that the step returns anew are donated: they may take the place of the old ones.
+    """
+    backward = gradients(model, state, mode)
+    groups = {**dict(backward.arguments), **dict(update.arguments[2:])}
+
+    def function(
+        parameters: Arrays, buffers: Arrays, inputs: Arrays, targets: Arrays, moments: Arrays, hyperparameters: Arrays
+    ) -> OrderedDict[str, Arrays]:
+        found = backward.function(parameters, buffers, inputs, targets)
+        chosen = OrderedDict((key, parameters[key]) for key in state.trainable)
+        updated = update.function(chosen, found["gradient"], moments, hyperparameters)
+        results = OrderedDict(loss=found["loss"], parameter=updated["parameter"], state=updated["state"])
+        if "buffer" in found:
+            results["buffer"] = found["buffer"]
+        return results
+
+    settings = {**backward.settings, **update.settings}
+    return Program(name, function, list(groups.items()), settings, donated=True)
 
 
 def dtype_name(dtype: Any) -> str:

@@ -6,6 +6,7 @@ import torch
 
 from warpforge.export import outputs
 from warpforge.export.model import Model
+from warpforge.export.optimizers import AdamW, Sgd
 from warpforge.export.state import State
 
 
@@ -37,3 +38,23 @@ def gradients(
         for name, tensor in state.buffers.items():
             tensor.copy_(before[name])
     return loss.detach(), found, after
+
+
+def training(model: Model, state: State, mode: str, optimizer: Sgd | AdamW, rate: float) -> dict[str, torch.Tensor]:
+    """What one step from the first state returns, by role and name.
+
+    Of AdamW's new parameters nothing is said: its first step is the sign of the gradient, and where a gradient is zero
+    but for rounding, that is anything. The first moments say the same of the gradients without that.
+    """
+    loss, found, buffers = gradients(model, state, mode)
+    values = {"loss.loss": loss, **{f"buffer.{name}": tensor for name, tensor in buffers.items()}}
+    for name, gradient in found.items():
+        if isinstance(optimizer, AdamW):
+            values[f"state.{name}.exp_avg"] = gradient * (1.0 - optimizer.beta1)
+            continue
+        before = state.parameters[name].detach()
+        buffer = gradient + optimizer.weight_decay * before
+        direction = buffer * (1.0 + optimizer.momentum) if optimizer.nesterov else buffer
+        values[f"state.{name}.momentum"] = buffer
+        values[f"parameter.{name}"] = before - rate * direction
+    return values

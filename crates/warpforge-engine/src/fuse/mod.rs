@@ -18,4 +18,4 @@ pub enum Fusion {
 
 pub(crate) use cluster::{Cluster, Work};
 pub(crate) use group::fuse;
-pub(crate) use outline::{Outlined, outline_region};
+pub(crate) use outline::{Outlined, outline, outline_region};

@@ -57,6 +57,13 @@ impl Buffer {
         buffer
     }
 
+    /// Takes another content of the same size.
+    pub(crate) fn fill(&mut self, bytes: &[u8]) {
+        assert_eq!(bytes.len(), self.bytes, "another content of the same size");
+        // SAFETY: both have as many bytes, and this memory belongs to this value alone.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start, bytes.len()) };
+    }
+
     fn layout(bytes: usize) -> std::alloc::Layout {
         std::alloc::Layout::from_size_align(bytes.max(1).next_multiple_of(ALIGNMENT), ALIGNMENT)
             .expect("plans above the address space are refused before")
@@ -70,6 +77,14 @@ impl Buffer {
     /// Its size as asked for.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+/// Who shares a buffer reads it: it is written to only by its one owner, or before it is shared.
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the memory is there and initialized, and as long as this reference lives nobody writes to it.
+        unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
     }
 }
 

@@ -13,7 +13,7 @@ use warpforge_tensor::Tensor;
 
 use super::buffers::Buffer;
 use super::executable::Executable;
-use super::homes::bytes_of;
+use super::homes::{Ends, bytes_of};
 use super::needs::needed_bytes;
 use super::{Settings, StepReport};
 use crate::EngineError;
@@ -299,7 +299,7 @@ impl Control {
         };
         let given = part.sources.iter().map(at).collect::<Result<Vec<_>, _>>()?;
         // SAFETY: inputs are as the caller promised; only what is carried was donated, and that is the loop's own.
-        unsafe { part.executable.run_at(&given) }
+        unsafe { part.executable.run_at(&given, &[]) }
     }
 }
 
@@ -332,7 +332,8 @@ impl Part {
         let open = sources.iter().enumerate().filter(|(place, _)| !fixed.contains_key(place));
         let open = open.map(|(_, source)| *source).collect();
         let options = settings.options(fixed);
-        let executable = Executable::compile_over(&program, Arc::clone(pool), &options, &donated)?;
+        let ends = Ends { donated, apart: false };
+        let executable = Executable::compile_to(&program, Arc::clone(pool), &options, &ends)?;
         match executable.unplanned() {
             Some(reason) => Err(EngineError::Unsupported(format!("a region with {reason}"))),
             None => Ok(Self { executable, sources: open }),

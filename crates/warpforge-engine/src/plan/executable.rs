@@ -10,15 +10,14 @@ use std::time::{Duration, Instant};
 
 use warpforge_hlo::ir::{Function, OpKind, Program, Region, ValueId};
 use warpforge_hlo::types::Type;
-use warpforge_tensor::{DType, Tensor};
+use warpforge_tensor::{DType, Holder, Shape, Tensor};
 
 use super::buffers::Buffer;
 use super::fused::normalized;
-use super::homes::{Home, Planned};
+use super::homes::{Ends, Home, Planned};
 use super::kept::Kept;
 use super::needs::{Needs, fixed_places, open_places};
 use super::report::MadeOf;
-use crate::EngineError;
 use crate::fuse::{Cluster, Fusion, Work};
 use crate::kernels::{Device, Kernel};
 use crate::observe::Observed;
@@ -26,6 +25,7 @@ use crate::passes::{Precision, entry};
 use crate::pattern::sizes;
 use crate::pool::Pool;
 use crate::reference::{Interpreter, Limits, Value};
+use crate::{EngineError, interface};
 
 /// How a program is made ready.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +40,8 @@ pub struct Options {
     pub fusion: Fusion,
     /// Whether kernels count what they do, and what they write is looked at.
     pub observed: bool,
+    /// Whether kernels can be held against the reference interpreter: what never changes is then kept though it was packed.
+    pub audited: bool,
     /// Arguments that are the same in every run, by their place: what depends on them alone is computed once.
     pub fixed: HashMap<usize, Tensor>,
 }
@@ -76,12 +78,14 @@ pub struct Memory {
     pub live_bytes: usize,
     /// Packed weights and what else was computed once.
     pub kept_bytes: usize,
+    /// The results, where they are made apart from the arena.
+    pub result_bytes: usize,
 }
 
 impl Memory {
     /// All of it.
     pub fn bytes(self) -> u64 {
-        self.arena_bytes as u64 + self.kept_bytes as u64
+        self.arena_bytes as u64 + self.kept_bytes as u64 + self.result_bytes as u64
     }
 }
 
@@ -95,6 +99,8 @@ pub(super) struct Step {
     /// What was seen of it in the last run, and the types of its outputs, where that is wanted.
     pub(super) observed: Option<Box<Observed>>,
     pub(super) types: Vec<Option<(DType, usize)>>,
+    /// Its ops, where they are needed again.
+    pub(super) function: Option<Box<Function>>,
 }
 
 /// A program ready to run.
@@ -106,11 +112,17 @@ pub struct Executable {
     function: Function,
     pub(super) steps: Vec<Step>,
     pub(super) results: Vec<Home>,
+    /// Bytes of each result that is made where it is wanted.
+    pub(super) result_bytes: Vec<Option<usize>>,
+    /// The memory of the last run's results, used again once nobody has them any more.
+    made: Vec<Arc<Buffer>>,
     pub(super) arena: Buffer,
     live_bytes: usize,
     pub(super) fixed: Vec<FixedValue>,
     /// The places of the arguments that a run is given.
-    open: Vec<usize>,
+    pub(super) open: Vec<usize>,
+    /// Those whose memory it may overwrite.
+    donated: HashSet<usize>,
     /// Why no plan can be made of the program, where that is so: it runs as a whole.
     whole: Option<String>,
     /// Arguments that never change, where the program runs as a whole.
@@ -148,15 +160,20 @@ impl Executable {
         pool: Arc<Pool>,
         options: &Options,
     ) -> Result<Self, EngineError> {
-        Self::compile_over(program, pool, options, &HashSet::new())
+        let name = entry_name(program, options)?;
+        let replaced = interface::replaced(entry(program, &name)?);
+        let given_up = replaced.iter().enumerate().filter(|(_, result)| result.is_some());
+        let fixed = |place: &usize| options.fixed.contains_key(place);
+        let donated = given_up.map(|(place, _)| place).filter(|place| !fixed(place)).collect();
+        Self::compile_to(program, pool, options, &Ends { donated, apart: true })
     }
 
-    /// The same where the memory of some inputs, by their place, may be overwritten.
-    pub(super) fn compile_over(
+    /// The same with these liberties at its ends.
+    pub(super) fn compile_to(
         program: &Program,
         pool: Arc<Pool>,
         options: &Options,
-        donated: &HashSet<usize>,
+        ends: &Ends,
     ) -> Result<Self, EngineError> {
         let name = entry_name(program, options)?;
         let program = normalized(program, options)?;
@@ -165,10 +182,13 @@ impl Executable {
             device: Device::new(pool, options.settings())?,
             steps: Vec::new(),
             results: Vec::new(),
+            result_bytes: Vec::new(),
+            made: Vec::new(),
             arena: Buffer::new(0),
             live_bytes: 0,
             fixed: Vec::new(),
             open: open_places(&function, options),
+            donated: ends.donated.clone(),
             whole: None,
             given: HashMap::new(),
             times: Vec::new(),
@@ -181,13 +201,13 @@ impl Executable {
             executable.given.clone_from(&options.fixed);
             return Ok(executable);
         }
-        executable.plan(options, donated)?;
+        executable.plan(options, ends)?;
         Ok(executable)
     }
 
-    fn plan(&mut self, options: &Options, donated: &HashSet<usize>) -> Result<(), EngineError> {
+    fn plan(&mut self, options: &Options, ends: &Ends) -> Result<(), EngineError> {
         let function = self.function.clone();
-        let needs = Needs::new(&function, options, donated, self.device.pool.threads())?;
+        let needs = Needs::new(&function, options, ends, self.device.pool.threads())?;
         needs.check(&function, options)?;
         for place in fixed_places(&function, options) {
             let tensor = &options.fixed[&place];
@@ -207,8 +227,12 @@ impl Executable {
             for input in &cluster.outlined.inputs {
                 kept.make(self, &function, *input)?;
             }
-            if let Some(step) = self.step(cluster, planned)? {
-                kept.release(self, &cluster.outlined.inputs, |input| step.kernel.reads(input));
+            if let Some(mut step) = self.step(cluster, planned)? {
+                if options.audited {
+                    step.function = Some(Box::new(cluster.outlined.function.clone()));
+                } else {
+                    kept.release(self, &cluster.outlined.inputs, |input| step.kernel.reads(input));
+                }
                 self.steps.push(step);
             }
         }
@@ -217,6 +241,7 @@ impl Executable {
             kept.make(self, &function, *value)?;
         }
         self.results = planned.results(&function)?;
+        self.result_bytes.clone_from(&planned.result_bytes);
         self.times = vec![(Duration::ZERO, Duration::ZERO); self.steps.len()];
         self.arena = Buffer::new(planned.layout.bytes);
         self.live_bytes = planned.layout.live_bytes;
@@ -248,6 +273,7 @@ impl Executable {
             reason,
             observed: self.device.settings.observed.then(Box::default),
             types: results(&cluster.outlined.function),
+            function: None,
         }))
     }
 
@@ -266,6 +292,7 @@ impl Executable {
         Memory {
             arena_bytes: self.arena.bytes(),
             live_bytes: self.live_bytes,
+            result_bytes: self.result_bytes.iter().flatten().sum(),
             kept_bytes: held
                 .chain(self.fixed.iter().map(computed))
                 .chain([self.device.scratch.bytes()])
@@ -301,7 +328,9 @@ impl Executable {
                 return Err(EngineError::Input("an input that is no tensor".into()));
             };
             let pointer = tensor.bytes().as_ptr();
-            if pointer.align_offset(8) == 0 {
+            // What the plan may overwrite is the caller's, too.
+            let borrowed = !self.donated.contains(&self.open[given.len()]);
+            if borrowed && pointer.align_offset(8) == 0 {
                 given.push(pointer.cast_mut());
             } else {
                 let copy = Buffer::from_bytes(tensor.bytes());
@@ -310,25 +339,47 @@ impl Executable {
             }
         }
         self.count_anew();
-        // SAFETY: inputs are aligned to eight bytes and were checked against their types; none of them was donated.
-        let results = unsafe { self.run_at(&given) }?;
-        let returned = self.function.body.ops.last().map(|end| end.operands.as_slice());
-        returned
-            .unwrap_or_default()
-            .iter()
-            .zip(results)
-            .map(|(value, pointer)| {
-                let ty = self.function.ty(*value).tensor();
-                let typed = ty.and_then(|ty| Some((ty.storage(), ty.shape()?)));
-                let Some((dtype, shape)) = typed else {
-                    return Err(EngineError::Unsupported("a result of unknown size".into()));
-                };
-                let bytes = shape.elements() * dtype.bytes();
+        let made = self.room();
+        let wanted: Vec<*mut u8> = made.iter().map(|buffer| buffer.pointer()).collect();
+        // SAFETY: inputs are aligned to eight bytes and were checked against their types; those donated are copies. Nobody
+        // else has the memory that the results go to.
+        let results = unsafe { self.run_at(&given, &wanted) }?;
+        let values =
+            self.results.iter().zip(results).enumerate().map(|(number, (home, pointer))| {
+                let (dtype, shape) = self.result_type(number)?;
+                if let Home::Result(result) = home {
+                    let holder: Arc<dyn Holder> = Arc::<Buffer>::clone(&made[*result]);
+                    return Ok(Value::Tensor(Tensor::held(dtype, shape, holder)?));
+                }
                 // SAFETY: the value is there, whole.
-                let bytes = unsafe { std::slice::from_raw_parts(pointer, bytes) };
+                let bytes = unsafe {
+                    std::slice::from_raw_parts(pointer, shape.elements() * dtype.bytes())
+                };
                 Ok(Value::Tensor(Tensor::new(dtype, shape, bytes)?))
-            })
-            .collect()
+            });
+        let values = values.collect();
+        self.made = made;
+        values
+    }
+
+    /// Memory for the results that are made apart: that of the last run, where nobody has them any more.
+    fn room(&mut self) -> Vec<Arc<Buffer>> {
+        let mut last = std::mem::take(&mut self.made).into_iter();
+        let mut each = |bytes: &Option<usize>| {
+            let used = last.next();
+            let free = used.filter(|buffer| Arc::strong_count(buffer) == 1);
+            free.unwrap_or_else(|| Arc::new(Buffer::new(bytes.unwrap_or(0))))
+        };
+        self.result_bytes.iter().map(&mut each).collect()
+    }
+
+    /// The type of a result.
+    pub(super) fn result_type(&self, number: usize) -> Result<(DType, Shape), EngineError> {
+        let returned = self.function.body.ops.last().map(|end| end.operands.as_slice());
+        let value = returned.and_then(|values| values.get(number));
+        let ty = value.and_then(|value| self.function.ty(*value).tensor());
+        ty.and_then(|ty| Some((ty.storage(), ty.shape()?)))
+            .ok_or_else(|| EngineError::Unsupported("a result of unknown size".into()))
     }
 
     /// Counts runs and their times from here on.
@@ -345,16 +396,19 @@ impl Executable {
     /// # Safety
     ///
     /// There is a plan; the inputs that are not fixed, in their order, lead to dense tensors of their types, aligned to eight
-    /// bytes, and those that were donated overlap no other.
+    /// bytes, and those that were donated overlap no other. Where results are made apart, `wanted` leads to memory for each
+    /// that has as many bytes as it says, aligned to a cache line, and overlaps nothing else.
     pub(super) unsafe fn run_at(
         &mut self,
         given: &[*mut u8],
+        wanted: &[*mut u8],
     ) -> Result<Vec<*const u8>, EngineError> {
         let at = |home: &Home| match home {
             Home::Input(index) => given[*index],
             Home::Fixed(index) => self.fixed[*index].pointer().cast_mut(),
             // SAFETY: offsets lie within the arena.
             Home::Arena(offset) => unsafe { self.arena.pointer().add(*offset) },
+            Home::Result(number) => wanted[*number],
         };
         let begun = Instant::now();
         for (step, time) in self.steps.iter_mut().zip(&mut self.times) {

@@ -19,12 +19,27 @@ pub(super) enum Home {
     Fixed(usize),
     /// This many bytes into the arena.
     Arena(usize),
+    /// Where the result of this number is wanted.
+    Result(usize),
+}
+
+/// What a plan may do at its ends.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ends {
+    /// Arguments, by their place, whose memory may be overwritten.
+    pub(super) donated: HashSet<usize>,
+    /// Whether results are made where the caller wants them, instead of in the arena.
+    pub(super) apart: bool,
 }
 
 /// Homes of all values.
 pub(super) struct Planned {
     homes: HashMap<ValueId, Owner>,
     pub(super) layout: Layout,
+    /// The result that each slot outside of the arena is for.
+    apart: HashMap<usize, usize>,
+    /// Bytes of each result that is made apart, by its number.
+    pub(super) result_bytes: Vec<Option<usize>>,
 }
 
 /// Whose place a value is in.
@@ -88,7 +103,7 @@ impl Planned {
         clusters: &[Cluster],
         fixed: &HashMap<ValueId, usize>,
         open: &[usize],
-        donated: &HashSet<usize>,
+        ends: &Ends,
     ) -> Result<Self, EngineError> {
         let uses = Uses::of(function, clusters);
         let mut homes: HashMap<ValueId, Owner> =
@@ -120,7 +135,7 @@ impl Planned {
                     let owner = homes.get(&input).copied()?;
                     let may = match owner {
                         Owner::Slot(slot) => lives[slot].bytes == bytes,
-                        Owner::Input(index) => donated.contains(&open[index]),
+                        Owner::Input(index) => ends.donated.contains(&open[index]),
                         Owner::Fixed(_) => false,
                     };
                     may.then_some(owner)
@@ -133,21 +148,32 @@ impl Planned {
                 lives.push(Life { bytes, first: step, last: step });
             }
         }
-        if let Some(end) = function.body.ops.last() {
-            for value in &end.operands {
-                if let Some(Owner::Slot(slot)) = homes.get(value) {
-                    lives[*slot].last = clusters.len();
-                }
+        let returned = function.body.ops.last().map(|end| end.operands.as_slice());
+        let returned = returned.unwrap_or_default();
+        let mut apart = HashMap::new();
+        let mut result_bytes = vec![None; returned.len()];
+        for (number, value) in returned.iter().enumerate() {
+            let Some(Owner::Slot(slot)) = homes.get(value) else { continue };
+            lives[*slot].last = clusters.len();
+            if ends.apart && !apart.contains_key(slot) {
+                apart.insert(*slot, number);
+                result_bytes[number] = Some(lives[*slot].bytes);
             }
         }
-        Ok(Self { homes, layout: arrange(&lives) })
+        for slot in apart.keys() {
+            lives[*slot].bytes = 0;
+        }
+        Ok(Self { homes, layout: arrange(&lives), apart, result_bytes })
     }
 
     pub(super) fn home(&self, value: &ValueId) -> Result<Home, EngineError> {
         match self.homes.get(value) {
             Some(Owner::Input(index)) => Ok(Home::Input(*index)),
             Some(Owner::Fixed(index)) => Ok(Home::Fixed(*index)),
-            Some(Owner::Slot(slot)) => Ok(Home::Arena(self.layout.offsets[*slot])),
+            Some(Owner::Slot(slot)) => Ok(match self.apart.get(slot) {
+                Some(result) => Home::Result(*result),
+                None => Home::Arena(self.layout.offsets[*slot]),
+            }),
             None => Err(EngineError::Value("a value that nothing makes".into())),
         }
     }

@@ -1,6 +1,7 @@
 //! From clusters to something that runs: which buffer holds which value when, and the kernels in their order.
 
 mod arena;
+mod audit;
 mod buffers;
 mod control;
 mod executable;
@@ -9,7 +10,9 @@ mod homes;
 mod kept;
 mod needs;
 mod report;
+mod sequence;
 
+pub use audit::{Audited, op_alone, rounding, rounding_of};
 pub(crate) use buffers::Buffer;
 pub(crate) use control::Control;
 pub(crate) use executable::Settings;
@@ -17,3 +20,4 @@ use executable::entry_name;
 pub use executable::{Executable, Memory, Options};
 pub use fused::{fused, normalized};
 pub use report::StepReport;
+pub use sequence::Sequence;

@@ -1,14 +1,14 @@
 //! What a plan consists of before anything is allocated: the clusters computed once and in every run, where values will lie,
 //! and how much memory all of it takes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use warpforge_hlo::ir::{Function, Program, ValueId};
 
 use super::control;
 use super::executable::unplanned;
 use super::fused::normalized;
-use super::homes::{Planned, bytes_of};
+use super::homes::{Ends, Planned, bytes_of};
 use super::{Options, entry_name};
 use crate::chains::TiledChain;
 use crate::fuse::{Cluster, Work, fuse};
@@ -41,11 +41,11 @@ pub(super) fn open_places(function: &Function, options: &Options) -> Vec<usize> 
 }
 
 impl Needs {
-    /// Of a normalized function. The memory of `donated` arguments may be overwritten.
+    /// Of a normalized function.
     pub(super) fn new(
         function: &Function,
         options: &Options,
-        donated: &HashSet<usize>,
+        ends: &Ends,
         threads: usize,
     ) -> Result<Self, EngineError> {
         let places = fixed_places(function, options);
@@ -74,7 +74,8 @@ impl Needs {
             once.push(cluster);
         }
         let open = open_places(function, options);
-        let planned = Planned::new(function, &varying, &known, &open, donated)?;
+        let planned = Planned::new(function, &varying, &known, &open, ends)?;
+        bytes += planned.result_bytes.iter().flatten().map(|bytes| *bytes as u64).sum::<u64>();
         bytes += planned.layout.bytes as u64 + packed_bytes(function, &varying, &known);
         bytes += once
             .iter()
@@ -116,7 +117,7 @@ pub(super) fn needed_bytes(
     if unplanned(function).is_some() {
         return Ok(0);
     }
-    Ok(Needs::new(function, options, &HashSet::new(), threads)?.bytes)
+    Ok(Needs::new(function, options, &Ends::default(), threads)?.bytes)
 }
 
 /// What kernels will pack at most: weights that products and convolutions read.

@@ -69,6 +69,18 @@ impl MadeOf {
     }
 }
 
+impl MadeOf {
+    /// The names of the ops that compute.
+    pub(super) fn ops(&self) -> &[String] {
+        &self.ops
+    }
+
+    /// Where the heaviest comes from.
+    pub(super) fn place(&self) -> Option<&str> {
+        self.place.as_deref()
+    }
+}
+
 /// Whether an op computes anything: the others are there for those that do.
 fn computes(kind: &OpKind) -> bool {
     !places(kind) && !matches!(kind, OpKind::Constant(_) | OpKind::Iota { .. })
@@ -147,6 +159,7 @@ impl Executable {
                     Home::Input(index) => format!("input{index}"),
                     Home::Fixed(index) => format!("fixed{index}"),
                     Home::Arena(offset) => format!("arena+{offset}"),
+                    Home::Result(index) => format!("result{index}"),
                 })
                 .collect();
             each.join(", ")

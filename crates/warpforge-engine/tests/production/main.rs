@@ -8,3 +8,4 @@ mod control;
 mod convolutions;
 mod plans;
 mod products;
+mod sequences;

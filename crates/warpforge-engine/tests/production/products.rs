@@ -1,7 +1,8 @@
 //! Products by tiles: every edge of a tile, a slice and a block, operands at any distances, and what follows.
 
-use super::agree::{backends, check_with_weights};
-use warpforge_engine::StepReport;
+use super::agree::{backends, check_with_weights, inputs, pool, program};
+use warpforge_engine::reference::Value;
+use warpforge_engine::{Executable, Options, StepReport};
 
 /// What takes a product that tiles can: the machine may not have the vectors for them.
 fn is_product(report: &[StepReport]) {
@@ -124,5 +125,30 @@ fn factors_by_row_and_functions() {
   %r = stablehlo.maximum %t, %zero : tensor<60x65xTO>";
     for text in followed(70, ", %b: tensor<60xTO>", ops) {
         is_product(&check_with_weights(&text));
+    }
+}
+
+#[test]
+fn what_is_rounded_between_ops_stays_rounded() {
+    for narrow in ["bf16", "f16"] {
+        let text = format!(
+            "func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<64x64xf32> {{
+               %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+               %1 = stablehlo.convert %0 : (tensor<64x64xf32>) -> tensor<64x64x{narrow}>
+               %2 = stablehlo.convert %1 : (tensor<64x64x{narrow}>) -> tensor<64x64xf32>
+               return %2 : tensor<64x64xf32>
+             }}"
+        );
+        let program = program(&text);
+        let mut executable = Executable::compile(&program, pool(1), &Options::default()).unwrap();
+        let Value::Tensor(found) = executable.run(&inputs(&program)).unwrap().remove(0) else {
+            panic!("a tensor")
+        };
+        let bits = if narrow == "bf16" { 16 } else { 13 };
+        let rounded = |bytes: &[u8]| {
+            let value = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            value & ((1 << bits) - 1) == 0
+        };
+        assert!(found.bytes().chunks(4).all(rounded), "{narrow}");
     }
 }

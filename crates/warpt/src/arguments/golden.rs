@@ -84,6 +84,12 @@ pub struct ValidateArguments {
     /// Keep what was computed in this directory, which must be new or empty
     #[arg(long, value_name = "DIR")]
     pub save_results: Option<PathBuf>,
+    /// On a mismatch, write the op or kernel it begins with to this directory, as a program with its inputs
+    #[arg(long, value_name = "DIR", default_value = "divergence")]
+    pub reproducer: PathBuf,
+    /// On a mismatch, do not look for where it begins: that takes as long as the correctness tier
+    #[arg(long, conflicts_with = "reproducer")]
+    pub no_search: bool,
     /// How it is judged and shown
     #[command(flatten)]
     pub judgement: JudgementArguments,

@@ -19,7 +19,7 @@ Examples:
 Inputs are found by the name the exporter gave an argument, by its name in the text, or by its place: arg0, arg1, ...
 With several processes, 1.0/arg0 is for replica 1, partition 0 alone, and results are named the same way.
 
-Exit codes: 0 done, 2 error.";
+Exit codes: 0 done, 1 a kernel is wrong (--audit), 2 error.";
 
 /// How a program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -121,6 +121,11 @@ pub struct RunArguments {
     #[arg(long, value_enum, value_name = "BY", num_args = 0..=1, require_equals = true,
         default_missing_value = "ops", conflicts_with = "json")]
     pub profile: Option<ProfileBy>,
+    /// Hold every kernel of the production tier against what its ops give one by one from the same values (slow); wrong
+    /// ones are written to DIR, each as a program of its own with its inputs
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "-",
+        conflicts_with_all = ["profile", "serve"])]
+    pub audit: Option<PathBuf>,
     /// Write the kernels of a run to this file as a trace for Perfetto or chrome://tracing
     #[arg(long, value_name = "PATH")]
     pub trace_file: Option<PathBuf>,
@@ -187,6 +192,7 @@ impl RunArguments {
             (self.profile.is_some(), "--profile"),
             (self.trace_file.is_some(), "--trace-file"),
             (self.roofline.is_some(), "--roofline"),
+            (self.audit.is_some(), "--audit"),
             (self.serve, "--serve"),
             (self.threads.is_some(), "--threads"),
             (self.precision.is_some(), "--precision"),

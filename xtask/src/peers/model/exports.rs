@@ -27,6 +27,8 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Outcome {
     pub(super) name: String,
+    #[serde(default)]
+    pub(super) role: String,
     pub(super) reference: Option<Place>,
 }
 

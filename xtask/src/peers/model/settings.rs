@@ -75,6 +75,9 @@ fn ours(precision: Precision) -> Vec<Setting> {
 }
 
 fn eager(workload: &Workload, precision: Precision, cpus: &[usize]) -> Vec<Setting> {
+    if workload.trains() {
+        return training(workload, cpus, &json!({}));
+    }
     let mut all = vec![
         setting("default", json!({})),
         setting("bound threads", json!({})).bound(cpus),
@@ -93,7 +96,37 @@ fn eager(workload: &Workload, precision: Precision, cpus: &[usize]) -> Vec<Setti
     all
 }
 
+/// PyTorch's settings for gradients and steps.
+fn training(workload: &Workload, cpus: &[usize], base: &Value) -> Vec<Setting> {
+    let with = |key: &str, value: Value| {
+        let mut options = base.clone();
+        options[key] = value;
+        options
+    };
+    let mut all = vec![
+        setting("default", base.clone()),
+        setting("bound threads", base.clone()).bound(cpus),
+        setting("bound threads, huge pages", base.clone()).bound(cpus).huge_pages(),
+    ];
+    if workload.program.starts_with("train-") {
+        let fused = with("optimizer", json!("fused"));
+        all.push(setting("fused optimizer, bound threads", fused.clone()).bound(cpus));
+        let name = "fused optimizer, bound threads, huge pages";
+        all.push(setting(name, fused).bound(cpus).huge_pages());
+    }
+    if workload.convolutions {
+        let last = with("channels_last", json!(true));
+        all.push(setting("bound threads, channels last", last.clone()).bound(cpus));
+        let name = "bound threads, channels last, huge pages";
+        all.push(setting(name, last).bound(cpus).huge_pages());
+    }
+    all
+}
+
 fn compile(workload: &Workload, precision: Precision, cpus: &[usize]) -> Vec<Setting> {
+    if workload.trains() {
+        return training(workload, cpus, &json!({"compile": "default"}));
+    }
     let frozen = json!({"compile": "default", "freezing": true});
     let mut all = vec![
         setting("default", json!({"compile": "default"})),

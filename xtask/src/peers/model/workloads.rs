@@ -80,32 +80,86 @@ const fn observed(case: Case, least: f64) -> Case {
     Case { observable: Some(Goal::Minimum(least)), ..case }
 }
 
+const BERT_LARGE: &[&str] = &[
+    "--layers",
+    "24",
+    "--hidden",
+    "1024",
+    "--heads",
+    "16",
+    "--intermediate",
+    "4096",
+    "--sequence",
+    "384",
+];
+
+/// A block of Llama 3.1 8B.
+const LLAMA_BLOCK: &[&str] = &[
+    "--hidden",
+    "4096",
+    "--intermediate",
+    "14336",
+    "--heads",
+    "32",
+    "--key-value-heads",
+    "8",
+    "--sequence",
+    "512",
+];
+
+/// The same with a cache of 512 tokens.
+const LLAMA_DECODE: &[&str] = &[
+    "--phase",
+    "decode",
+    "--hidden",
+    "4096",
+    "--intermediate",
+    "14336",
+    "--heads",
+    "32",
+    "--key-value-heads",
+    "8",
+    "--sequence",
+    "512",
+];
+
 /// Every workload, in the order they run.
 pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "bert",
         what: "BERT-large forward, batch 1, sequence 384",
         recipe: "bert",
-        options: &[
-            "--layers",
-            "24",
-            "--hidden",
-            "1024",
-            "--heads",
-            "16",
-            "--intermediate",
-            "4096",
-            "--sequence",
-            "384",
-        ],
+        options: BERT_LARGE,
         quick: &["--layers", "2", "--vocabulary", "1024"],
         program: "forward",
         convolutions: false,
         fused_as: Some("bert"),
         cases: &[
-            observed(case(Precision::F32, 1.10, Some(0.92)), 0.93),
-            observed(case(Precision::Bf16, 1.00, Some(0.80)), 0.93),
+            observed(case(Precision::F32, 1.25, Some(1.00)), 0.93),
+            observed(case(Precision::Bf16, 1.40, Some(1.10)), 0.93),
         ],
+    },
+    Workload {
+        name: "bert_grad",
+        what: "BERT-large loss and gradients, batch 1, sequence 384",
+        recipe: "bert",
+        options: BERT_LARGE,
+        quick: &["--layers", "2", "--vocabulary", "1024"],
+        program: "gradients",
+        convolutions: false,
+        fused_as: None,
+        cases: &[case(Precision::F32, 1.25, Some(0.95))],
+    },
+    Workload {
+        name: "bert_step",
+        what: "BERT-large training step with AdamW, batch 1, sequence 384",
+        recipe: "bert",
+        options: BERT_LARGE,
+        quick: &["--layers", "2", "--vocabulary", "1024"],
+        program: "train-adamw",
+        convolutions: false,
+        fused_as: None,
+        cases: &[case(Precision::F32, 1.30, None)],
     },
     Workload {
         name: "resnet50",
@@ -127,29 +181,40 @@ pub(super) const WORKLOADS: &[Workload] = &[
         program: "forward",
         convolutions: true,
         fused_as: None,
-        cases: &[case(Precision::F32, 0.95, None)],
+        cases: &[case(Precision::F32, 1.10, None), case(Precision::Bf16, 1.10, None)],
+    },
+    Workload {
+        name: "fpn_grad",
+        what: "ResNet-50 FPN backbone and RPN head gradients, 800x800",
+        recipe: "resnet50-fpn-rpn",
+        options: &["--height", "800", "--width", "800"],
+        quick: &["--height", "256", "--width", "256"],
+        program: "gradients",
+        convolutions: true,
+        fused_as: None,
+        cases: &[case(Precision::F32, 1.10, None)],
     },
     Workload {
         name: "llama",
         what: "Llama block, hidden 4096, 32 heads, 8 KV heads, prefill of 512",
         recipe: "llama-block",
-        options: &[
-            "--hidden",
-            "4096",
-            "--intermediate",
-            "14336",
-            "--heads",
-            "32",
-            "--key-value-heads",
-            "8",
-            "--sequence",
-            "512",
-        ],
+        options: LLAMA_BLOCK,
         quick: &["--hidden", "512", "--intermediate", "1376"],
         program: "forward",
         convolutions: false,
         fused_as: None,
-        cases: &[case(Precision::Bf16, 1.00, None)],
+        cases: &[case(Precision::Bf16, 1.25, None)],
+    },
+    Workload {
+        name: "decode",
+        what: "Llama block, decode of one token with a cache of 512",
+        recipe: "llama-block",
+        options: LLAMA_DECODE,
+        quick: &["--phase", "decode", "--hidden", "512", "--intermediate", "1376"],
+        program: "forward",
+        convolutions: false,
+        fused_as: None,
+        cases: &[case(Precision::Bf16, 1.25, None)],
     },
 ];
 
@@ -157,6 +222,11 @@ impl Workload {
     /// The beginning of the names of a case's rows.
     pub(super) fn case_name(&self, case: &Case) -> String {
         format!("{}_{}", self.name, case.precision.name())
+    }
+
+    /// Whether it runs the way back, with or without an optimizer's update.
+    pub(super) fn trains(&self) -> bool {
+        self.program != "forward"
     }
 
     /// What the exporter is told.

@@ -37,7 +37,8 @@ impl<'a> Files<'a> {
     }
 }
 
-/// A value for each argument: from the files of inputs, else from those of weights, else made up.
+/// A value for each argument: from the files of inputs, else from those of weights, else what the program says it is at
+/// first, else made up.
 /// `process` stands before the names of tensors that are for one process alone; it is empty where there is one.
 pub(super) fn gather(entry: &Function, files: Files<'_>, process: &str) -> Result<Vec<Gathered>> {
     let Files { weights, inputs, seed } = files;
@@ -47,7 +48,14 @@ pub(super) fn gather(entry: &Function, files: Files<'_>, process: &str) -> Resul
     let mut values = Vec::with_capacity(ports.len());
     let mut add = |value, fixed| values.push(Gathered { value, fixed });
     for (index, port) in ports.iter().enumerate() {
-        match (found(entry, (index, port), &files, weights.len(), process)?, &port.ty, seed) {
+        let held = found(entry, (index, port), &files, weights.len(), process)?;
+        if held.is_none()
+            && let Some(initial) = interface::initial(entry, index)
+        {
+            add(initial?, false);
+            continue;
+        }
+        match (held, &port.ty, seed) {
             (Some((value, file)), ..) => add(value, file < weights.len()),
             (None, Type::Token, _) => add(Value::Token, false),
             (None, ty, Some(seed)) => {

@@ -1,5 +1,6 @@
 //! `warpt run`: a program, its inputs, its results.
 
+mod audit;
 mod ceilings;
 mod correctness;
 mod feeds;

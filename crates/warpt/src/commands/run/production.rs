@@ -10,11 +10,12 @@ use anyhow::{Context, Result, bail};
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{
-    Executable, Options, fused, has_bf16_products, interface, normalized, passes,
+    Executable, Options, Sequence, fused, has_bf16_products, interface, normalized, passes,
 };
 use warpforge_hlo::ir::Function;
 use warpforge_tensor::Tensor;
 
+use super::audit::Audit;
 use super::observed::Seen;
 use super::profile::Profile;
 use super::program::Source;
@@ -32,9 +33,11 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     let gathered = inputs::gather(entry, inputs::Files::of(arguments), "")?;
     let mut fixed = HashMap::new();
     let mut values = Vec::new();
+    let replaced = interface::replaced(entry);
     for (place, gathered) in gathered.into_iter().enumerate() {
         match gathered.value {
-            Value::Tensor(tensor) if gathered.fixed => {
+            // What a result takes the place of changes from run to run.
+            Value::Tensor(tensor) if gathered.fixed && replaced[place].is_none() => {
                 fixed.insert(place, tensor);
             }
             value => values.push(value),
@@ -60,19 +63,38 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
             "kernels": executable.report().len(),
             "plan": executable.plan_hash(),
             "arena_bytes": executable.memory().arena_bytes,
-            "live_bytes": executable.memory().live_bytes,
+            "live_bytes": executable.memory().live_bytes + executable.memory().result_bytes,
             "kept_bytes": executable.memory().kept_bytes,
         });
         output.line(&format!("ready {ready}"))?;
-        return serve(arguments, entry, &mut executable, &values, output);
+        return if replaced.iter().any(Option::is_some) && executable.unplanned().is_none() {
+            serve_steps(arguments, entry, executable, &values, output)
+        } else {
+            serve(arguments, entry, &mut executable, &values, output)
+        };
+    }
+    if let Some(folder) = &arguments.audit {
+        let folder = (folder.as_os_str() != "-").then_some(folder.as_path());
+        let audit = Audit::of(&mut executable, &values, folder, output.progress_is_visible())?;
+        if arguments.json {
+            output.line(&audit.json().to_string())?;
+        } else {
+            output.text(&audit.page(output.width()))?;
+        }
+        return Ok(if audit.passed() { Exit::Pass } else { Exit::Failed });
     }
     let started = Instant::now();
-    let computed = executable.run(&values).map_err(|error| source.explain(error))?;
+    let mut computed = executable.run(&values).map_err(|error| source.explain(error))?;
     let seconds = started.elapsed().as_secs_f64();
-    let ran = ran(arguments, entry, &executable, seconds, computed);
     let profile = match ceilings {
         Some(ceilings) => {
-            let measured = Profile::measure(&mut executable, &values, ceilings, compile_seconds);
+            let measured = Profile::measure(
+                &mut executable,
+                &values,
+                &mut computed,
+                ceilings,
+                compile_seconds,
+            );
             let mut profile = measured.map_err(|error| source.explain(error))?;
             if profile.beats_the_ceilings() {
                 profile.hold_against(ceilings::again(threads, profile.ceilings())?);
@@ -81,6 +103,7 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
         }
         None => None,
     };
+    let ran = ran(arguments, entry, &executable, seconds, computed);
     if let Some(profile) = &profile {
         profile.write(arguments, output)?;
     }
@@ -128,6 +151,7 @@ fn options(arguments: &RunArguments, entry: &Function, fixed: HashMap<usize, Ten
             Fusion::None => warpforge_engine::Fusion::None,
         },
         observed: arguments.tier() == Tier::Observable,
+        audited: arguments.audit.is_some(),
         fixed,
     }
 }
@@ -178,6 +202,43 @@ fn ran<'a>(
         plan: executable.unplanned().is_none().then(|| executable.plan_hash()),
         results: interface::results(entry).into_iter().zip(computed).collect(),
     }
+}
+
+/// The same for a program whose results take the places of its arguments: a run goes on where the last one ended. What is
+/// written are the results of the first from the beginning.
+fn serve_steps(
+    arguments: &RunArguments,
+    entry: &Function,
+    executable: Executable,
+    values: &[Value],
+    output: &mut Output,
+) -> Result<Exit> {
+    let mut sequence = Sequence::new(executable, values)?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line.context("cannot read the next request")?;
+        match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
+            ("run", _) => {
+                let started = Instant::now();
+                sequence.step()?;
+                output.line(&started.elapsed().as_nanos().to_string())?;
+            }
+            ("outputs", path) => {
+                for (input, value) in values.iter().enumerate() {
+                    sequence.set(input, value)?;
+                }
+                let started = Instant::now();
+                sequence.step()?;
+                let seconds = started.elapsed().as_secs_f64();
+                let results = sequence.results()?;
+                ran(arguments, entry, sequence.executable(), seconds, results)
+                    .write(Path::new(path))?;
+                output.line("ok")?;
+            }
+            ("quit", _) => break,
+            (other, _) => bail!("expected run, outputs PATH or quit, found {other:?}"),
+        }
+    }
+    Ok(Exit::Pass)
 }
 
 /// Answers lines until `quit` or the end.

@@ -39,10 +39,12 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// Runs a few times more: the first run also brought memory and code into place.
+    /// Runs a few times more: the first run also brought memory and code into place. What it computed gives its memory to
+    /// the next one, and is there again at the end.
     pub(super) fn measure(
         executable: &mut Executable,
         values: &[Value],
+        computed: &mut Vec<Value>,
         (ceilings, origin): (Ceilings, String),
         compile_seconds: f64,
     ) -> std::result::Result<Self, EngineError> {
@@ -51,7 +53,8 @@ impl Profile {
         let started = Instant::now();
         let (mut steps, mut fastest, mut runs) = (Vec::new(), Duration::MAX, 0);
         while runs < MOST && (runs == 0 || started.elapsed() < ABOUT) {
-            executable.run(values)?;
+            computed.clear();
+            *computed = executable.run(values)?;
             runs += 1;
             let found = executable.report();
             let total = found.iter().map(|step| step.time).sum();

@@ -1,5 +1,6 @@
 //! `warpt validate`: a model judged by a golden bundle, run here or from saved results.
 
+mod divergence;
 mod free_run;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use warpt_report::number::{percent, seconds};
 use warpt_report::table::TextTable;
 use warpt_report::text::clean;
 
+use self::divergence::Found;
 use super::run::free_memory;
 use crate::arguments::golden::{
     JudgementArguments, ValidateArguments, ValidateCommand, ValidateCompareArguments,
@@ -85,7 +87,22 @@ fn run_and_judge(
         },
     );
     match outcome {
-        Ok(validation) => show(&validation, directory, &arguments.judgement, output),
+        Ok(validation) => {
+            let first = validation.mismatches().next().filter(|_| !arguments.no_search);
+            let found = match first {
+                Some(first) => {
+                    divergence::search(&bundle, &runner, first, &arguments.reproducer, output)
+                }
+                None => Ok(None),
+            };
+            match found {
+                Ok(found) => {
+                    show(&validation, found.as_ref(), directory, &arguments.judgement, output)
+                }
+                Err(ValidateError::Cancelled) => Ok(Exit::Interrupted),
+                Err(error) => Err(error.into()),
+            }
+        }
         Err(ValidateError::Cancelled) => Ok(Exit::Interrupted),
         Err(error) => Err(error.into()),
     }
@@ -96,7 +113,7 @@ fn judge_saved(arguments: &ValidateCompareArguments, output: &mut Output) -> Res
     let saved = Saved::open(&arguments.results, &bundle)?;
     let tolerances = tolerances(&arguments.judgement, precision_of(&saved))?;
     let validation = compare(&bundle, &saved, &tolerances)?;
-    show(&validation, &arguments.golden, &arguments.judgement, output)
+    show(&validation, None, &arguments.golden, &arguments.judgement, output)
 }
 
 fn tolerances(arguments: &JudgementArguments, precision: Precision) -> Result<Tolerances> {
@@ -108,6 +125,7 @@ fn tolerances(arguments: &JudgementArguments, precision: Precision) -> Result<To
 
 fn show(
     validation: &Validation,
+    found: Option<&Found>,
     directory: &Path,
     arguments: &JudgementArguments,
     output: &mut Output,
@@ -118,10 +136,16 @@ fn show(
         answer["passed"] = validation.passed().into();
         answer["judged"] = validation.judged().into();
         answer["mismatched"] = validation.mismatches().count().into();
+        if let Some(found) = found {
+            answer["divergence"] = found.json();
+        }
         output.line(&format!("{answer:#}"))?;
     } else {
         let width = output.width();
         output.text(&page(validation, directory, width))?;
+        if let Some(found) = found {
+            output.text(&found.page(width))?;
+        }
     }
     Ok(match (validation.judged(), validation.passed()) {
         (0, _) => Exit::Inconclusive,

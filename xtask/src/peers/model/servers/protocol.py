@@ -87,7 +87,10 @@ class Engine(Protocol):
 
 
 def tensors(directory: Path, entry: dict[str, Any], roles: tuple[str, ...]) -> list[tuple[dict[str, Any], Array]]:
-    """The arguments of a program that have one of these roles, with their content (bf16 as `ml_dtypes` has it)."""
+    """The arguments of a program that have one of these roles, with their content (bf16 as `ml_dtypes` has it).
+
+    Those without a place in a file begin with the same number everywhere, as a step's state does.
+    """
     from safetensors import safe_open
 
     files: dict[str, Any] = {}
@@ -95,7 +98,10 @@ def tensors(directory: Path, entry: dict[str, Any], roles: tuple[str, ...]) -> l
     for argument in entry["arguments"]:
         if argument["role"] not in roles:
             continue
-        place = argument["tensor"]
+        place = argument.get("tensor")
+        if place is None:
+            found.append((argument, np.full(argument["shape"], argument["initial"], np.float32)))
+            continue
         if place["file"] not in files:
             files[place["file"]] = safe_open(str(directory / place["file"]), framework="flax")
         found.append((argument, np.asarray(files[place["file"]].get_tensor(place["key"]))))
@@ -139,7 +145,8 @@ def _write(path: str, outputs: dict[str, Array]) -> None:
     def plain(array: Array) -> Array:
         known = array.dtype in (np.float32, np.float64, np.int32, np.int64, np.bool_, np.uint8, np.int8)
         # bf16 and its like fit into f32 as they are.
-        return np.ascontiguousarray(array if known else array.astype(np.float32))
+        # Unlike `ascontiguousarray`, this keeps a scalar a scalar.
+        return np.asarray(array if known else array.astype(np.float32), order="C")
 
     save_file({name: plain(array) for name, array in outputs.items()}, path)
 

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 import torch_model
 from protocol import Array, Request, serve
+from pytorch_training import Training
 
 
 class PyTorch:
     """The recipe's own module."""
 
     def __init__(self, request: Request) -> None:
-        request.forward_only("PyTorch")
         torch.set_num_threads(request.threads)
         settings = request.settings
         self.autocast = request.precision == "bf16" and settings.get("cast") == "autocast"
@@ -58,5 +58,10 @@ class PyTorch:
         return {"engine": f"PyTorch {torch.__version__}", "places": os.environ.get("OMP_PLACES", "not bound")}
 
 
+def build(request: Request) -> PyTorch | Training:
+    """The engine for the program asked for."""
+    return PyTorch(request) if request.program == "forward" else Training(request)
+
+
 if __name__ == "__main__":
-    serve(PyTorch)
+    serve(build)

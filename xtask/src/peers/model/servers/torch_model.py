@@ -12,24 +12,30 @@ from torch import nn
 
 def build(request: Request, dtype: torch.dtype) -> tuple[nn.Module, dict[str, torch.Tensor]]:
     """The module in evaluation mode, and its inputs by name; floating-point tensors are of `dtype`."""
+    module = described(request, dtype).module
+    module.eval()
+    module.requires_grad_(False)
+    return module, build_inputs(request, dtype)
+
+
+def described(request: Request, dtype: torch.dtype) -> Any:
+    """The recipe's model, with its loss, and the exported weights in it."""
     from warpforge.export.recipes import RECIPES
 
-    described = request.manifest()["model"]
-    kind = RECIPES[described["name"]]
-    options = {each.name: described["options"][each.name] for each in fields(kind)}
-    model = kind(**options).build(described["seed"], dtype, weights=False)
+    said = request.manifest()["model"]
+    kind = RECIPES[said["name"]]
+    options = {each.name: said["options"][each.name] for each in fields(kind)}
+    model = kind(**options).build(said["seed"], dtype, weights=False)
     _assign(model.module, request)
-    model.module.eval()
-    model.module.requires_grad_(False)
-    return model.module, build_inputs(request, dtype)
+    return model
 
 
-def build_inputs(request: Request, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """The inputs by name, as the module takes them."""
+def build_inputs(request: Request, dtype: torch.dtype, role: str = "input") -> dict[str, torch.Tensor]:
+    """The inputs, or targets, by name, as the module takes them."""
     inputs = {}
     with safe_open(str(request.export / "inputs.safetensors"), framework="pt") as file:
         for argument in request.entry(request.export)["arguments"]:
-            if argument["role"] != "input":
+            if argument["role"] != role:
                 continue
             tensor = file.get_tensor(argument["tensor"]["key"]).clone()
             # The file narrows what PyTorch models take as 64-bit integers.
@@ -46,7 +52,8 @@ def _assign(module: nn.Module, request: Request) -> None:
             if name in kept and id(tensor) not in filled:
                 # A copy of one's own, aligned as PyTorch aligns: views into a file are not.
                 content = file.get_tensor(name).to(tensor.dtype).clone()
-                filled[id(tensor)] = nn.Parameter(content) if isinstance(tensor, nn.Parameter) else content
+                is_parameter = isinstance(tensor, nn.Parameter)
+                filled[id(tensor)] = nn.Parameter(content, tensor.requires_grad) if is_parameter else content
             if id(tensor) in filled:
                 group[key] = filled[id(tensor)]
             elif tensor.is_meta:

@@ -1,0 +1,121 @@
+//! Where a mismatch begins, for people and programs.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value as Json, json};
+use warpforge_golden::Bundle;
+use warpforge_validate::{
+    Divergence, Judged, Origin, Runner, Searching, ValidateError, first_divergence,
+};
+use warpt_report::text::{clean, wrap};
+
+use crate::output::Output;
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What was found, and where it was written.
+pub(super) struct Found {
+    divergence: Divergence,
+    file: Option<PathBuf>,
+}
+
+/// Looks for where a mismatch begins.
+pub(super) fn search(
+    bundle: &Bundle,
+    runner: &Runner<'_>,
+    first: &Judged,
+    folder: &Path,
+    output: &Output,
+) -> Result<Option<Found>, ValidateError> {
+    let (visible, started) = (output.progress_is_visible(), Instant::now());
+    let mut bar: Option<ProgressBar> = None;
+    let mut progress = |at: Searching| {
+        if visible && started.elapsed() > PATIENCE {
+            let text = match at {
+                Searching::Ops(done, all) => format!("{done} of {all} ops looked at"),
+                Searching::Kernels(done) => format!("all ops are right; {done} kernels looked at"),
+            };
+            bar.get_or_insert_with(spinner).set_message(format!("where it begins: {text}"));
+        }
+    };
+    let found = first_divergence(bundle, runner, first, &mut progress);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let divergence = found?;
+    let name = match (&divergence.origin, divergence.step) {
+        (Origin::Kernel { number, .. }, Some(step)) => format!("step-{step}-kernel-{number}"),
+        (_, Some(step)) => format!("step-{step}-op"),
+        (_, None) => "evaluation-op".to_owned(),
+    };
+    let written = divergence.reproducer.as_ref().map(|alone| alone.write(folder, &name));
+    let file = written.transpose()?;
+    Ok(Some(Found { divergence, file }))
+}
+
+impl Found {
+    /// For people.
+    pub(super) fn page(&self, width: usize) -> String {
+        let step = match (self.divergence.step, self.divergence.rank) {
+            (Some(step), Some(rank)) => format!("step {step}, rank {rank}"),
+            (Some(step), None) => format!("step {step}"),
+            (None, _) => "the evaluation".to_owned(),
+        };
+        let inside = |module: &Option<String>| match module.as_deref() {
+            Some("") => " in the model itself".to_owned(),
+            Some(module) => format!(" in {module}"),
+            None => String::new(),
+        };
+        let what = match &self.divergence.origin {
+            Origin::Argument { role, name } => {
+                format!("the {role} {name} that the program was given is not the golden one")
+            }
+            Origin::Op { op, value, module, what } => {
+                format!("{op} ({value}){}: {what}", inside(module))
+            }
+            Origin::Kernel { number, backend, ops, what } => {
+                format!("kernel {number} ({backend}: {}): {what}", ops.join(" "))
+            }
+            Origin::Model { tensor, module } => format!(
+                "{tensor}{}; every op and kernel computes what the program says, so the program and PyTorch disagree",
+                inside(module)
+            ),
+        };
+        let line = format!("begins in {step}, program {}: {what}", self.divergence.program);
+        let mut text = wrap(&clean(&line), width, "  ");
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if let Some(file) = &self.file {
+            let tensors = file.with_extension("safetensors");
+            text.push_str(&format!(
+                "alone: warpt run {} --inputs {}\n  (found0 in that file is what was computed, wanted0 what it should be)\n",
+                file.display(),
+                tensors.display()
+            ));
+        }
+        text
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Json {
+        json!({
+            "step": self.divergence.step,
+            "rank": self.divergence.rank,
+            "program": self.divergence.program,
+            "origin": self.divergence.origin,
+            "reproducer": self.file,
+        })
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
