@@ -47,7 +47,8 @@ def lower(
     """Lowers `function` for arguments of these shapes; every argument stays an argument, used or not.
 
     `names` are those of all arguments, in the order of the text. With `roles`, one per dictionary of arguments, those
-    that a result has the role and name of are donated to it. `initial` is what every element of an argument is at first.
+    that a result has the role and name of are donated to it. `initial` is what every element of an argument is at
+    first.
     """
 
     def program(*given: Any) -> Any:
