@@ -121,7 +121,7 @@ impl Files {
 }
 
 /// The SHA-256 of a file, in hexadecimal.
-pub(crate) fn digest(path: &Path) -> io::Result<String> {
+pub fn digest(path: &Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];

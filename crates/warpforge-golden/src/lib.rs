@@ -20,7 +20,7 @@ pub use export::{
     Argument, ExportManifest, ExportedModel, ModelTensor, ModuleValue, Output, ProgramEntry, Scope,
 };
 pub use file_path::FilePath;
-pub use files::FileEntry;
+pub use files::{FileEntry, digest as file_digest};
 pub use manifest::{
     Activation, Checkpoint, Configuration, Data, Evaluation, Manifest, Model, Optimizer, Rank,
     SCHEMA_VERSION, Schedule, Seeds, Start, Step, TrainingRun,

@@ -10,6 +10,7 @@ pub mod formats;
 pub mod gate;
 mod html;
 pub mod inventory;
+pub mod junit;
 pub mod listing;
 pub mod null;
 pub mod number;

@@ -86,6 +86,25 @@ fn a_mismatch_is_shown_and_is_exit_code_1() {
 }
 
 #[test]
+fn a_mismatch_says_where_it_begins_and_is_a_failed_test_case() {
+    let folder = prepared("mlp");
+    let rules = "[[rule]]\ntensor = \"gradient/up.*\"\nabsolute = 0.0\nreason = \"nothing is ever equal\"\n";
+    std::fs::write(folder.path().join("strict.toml"), rules).unwrap();
+    let arguments = ["validate", "golden", "--tolerances", "strict.toml", "--junit", "cases.xml"];
+    let (output, out, err) = warpt(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1), "{out}{err}");
+    // Nothing is wrong here but the tolerance: no op and no kernel is to blame.
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("begins in step 0, program gradients: gradient up."), "{out}");
+    assert!(flat.contains("the program and PyTorch disagree"), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let cases = std::fs::read_to_string(folder.path().join("cases.xml")).unwrap();
+    assert!(cases.contains("name=\"mlp step 0\"") && cases.contains("<failure"), "{cases}");
+    let (_, out, _) = warpt(folder.path(), &["validate", "golden", "--no-search"]);
+    assert!(!out.contains("begins in"), "{out}");
+}
+
+#[test]
 fn results_are_kept_and_judged_later() {
     let folder = prepared("mlp");
     let (output, _, err) =
@@ -127,4 +146,25 @@ fn what_cannot_be_judged_is_exit_code_2_with_a_reason() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {err}");
         assert!(err.contains(reason), "{words:?}: {err}");
     }
+}
+
+#[test]
+fn data_sets_are_listed_and_some_licences_have_to_be_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, out, err) = warpt(folder.path(), &["data", "list", "--data", "."]);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(out.contains("squad-v1.1") && out.contains("CC-BY-SA-4.0"), "{out}");
+    let table = out.split("\n\n").next().unwrap();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let (output, out, _) = warpt(folder.path(), &["data", "check", "squad-v1.1", "--data", "."]);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    assert!(out.contains("missing") && out.contains("get it from"), "{out}");
+    let (output, _, err) = warpt(folder.path(), &["data", "check", "alpaca", "--data", "."]);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("--accept-licence CC-BY-NC-4.0"), "{err}");
+    std::fs::create_dir(folder.path().join("alpaca")).unwrap();
+    std::fs::write(folder.path().join("alpaca/alpaca_data.json"), "[]").unwrap();
+    let words = ["data", "check", "alpaca", "--data", ".", "--accept-licence", "CC-BY-NC-4.0"];
+    let (output, out, err) = warpt(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
 }

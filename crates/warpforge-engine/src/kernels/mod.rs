@@ -18,6 +18,7 @@ use crate::observe::Phases;
 use crate::pattern::sizes;
 use crate::plan::{Buffer, Control, Settings, StepReport};
 use crate::pool::Pool;
+use crate::products::tiles::TiledBatch;
 use crate::products::{Product, TiledProduct};
 #[cfg(feature = "onednn")]
 use crate::products::{is_for_library, tiles};
@@ -172,6 +173,10 @@ impl Device {
         cost: Cost,
     ) -> Option<Arc<dyn Kernel>> {
         let phases = Phases::new(self.settings.observed);
+        if !product.batch.is_empty() {
+            let made = TiledBatch::new(product, &self.pool, &self.scratch, phases, cost).ok()?;
+            return Some(Arc::new(made));
+        }
         let made =
             TiledProduct::new(product, weights, &self.pool, &self.scratch, phases, cost).ok()?;
         Some(Arc::new(made))
@@ -186,7 +191,8 @@ impl Device {
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
         let weights = fixed.get(product.operands[1]).copied().flatten();
-        if (weights.is_some() || tiles::worth_packing(product))
+        let batch = !product.batch.is_empty();
+        if (batch || weights.is_some() || tiles::worth_packing(product))
             && let Some(tiled) = self.tiled_product(product, weights, cost)
         {
             return (tiled, None);

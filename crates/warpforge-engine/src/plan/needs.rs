@@ -13,7 +13,7 @@ use super::{Options, entry_name};
 use crate::chains::TiledChain;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::passes::entry;
-use crate::products::tiles;
+use crate::products::tiles::{self, TiledBatch};
 use crate::{EngineError, Place};
 
 /// The plan, not yet made.
@@ -137,6 +137,7 @@ fn scratch_bytes(cluster: &Cluster, known: &HashMap<ValueId, usize>, threads: us
             let fixed = right.is_some_and(|input| known.contains_key(input));
             tiles::scratch_bytes(product, fixed, threads) as u64
         }
+        Work::Product(product) => TiledBatch::scratch_bytes(product, threads) as u64,
         Work::Chain(chain) => TiledChain::scratch_bytes(chain, threads) as u64,
         _ => 0,
     }

@@ -1,6 +1,6 @@
 //! Products by tiles: every edge of a tile, a slice and a block, operands at any distances, and what follows.
 
-use super::agree::{backends, check_with_weights, inputs, pool, program};
+use super::agree::{backends, check, check_with_weights, inputs, pool, program};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{Executable, Options, StepReport};
 
@@ -150,5 +150,39 @@ fn what_is_rounded_between_ops_stays_rounded() {
             value & ((1 << bits) - 1) == 0
         };
         assert!(found.bytes().chunks(4).all(rounded), "{narrow}");
+    }
+}
+
+#[test]
+fn batches_in_every_orientation() {
+    for (count, rows, columns, depth) in [(5, 70, 90, 40), (4, 64, 64, 33), (6, 130, 65, 1100)] {
+        for (left, right, contracting) in [
+            ([rows, depth], [depth, columns], "[2] x [1]"),
+            ([rows, depth], [columns, depth], "[2] x [2]"),
+            ([depth, rows], [depth, columns], "[1] x [1]"),
+        ] {
+            let ([a, b], [c, d]) = (left, right);
+            let product = format!(
+                "%p = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = {contracting} : (tensor<{count}x{a}x{b}xf32>, tensor<{count}x{c}x{d}xf32>) -> tensor<{count}x{rows}x{columns}xf32>"
+            );
+            let takes = format!("%x: tensor<{count}x{a}x{b}xf32>, %y: tensor<{count}x{c}x{d}xf32>");
+            let plain = format!("tensor<{count}x{rows}x{columns}xf32>");
+            is_product(&check(&format!(
+                "func.func @main({takes}) -> {plain} {{\n{product}\nreturn %p : {plain}\n}}"
+            )));
+            // The result of the other sides, and that with something added.
+            let turned = format!("tensor<{count}x{columns}x{rows}xf32>");
+            is_product(&check(&format!(
+                "func.func @main({takes}) -> {turned} {{\n{product}\n%t = stablehlo.transpose %p, dims = [0, 2, 1] : ({plain}) -> {turned}\nreturn %t : {turned}\n}}"
+            )));
+            is_product(&check(&format!(
+                "func.func @main({takes}, %z: {plain}) -> {turned} {{\n{product}\n%s = stablehlo.add %p, %z : {plain}\n%t = stablehlo.transpose %s, dims = [0, 2, 1] : ({plain}) -> {turned}\nreturn %t : {turned}\n}}"
+            )));
+            // The batch inside, as heads are.
+            let inside = format!("tensor<{rows}x{count}x{columns}xf32>");
+            is_product(&check(&format!(
+                "func.func @main({takes}) -> {inside} {{\n{product}\n%t = stablehlo.transpose %p, dims = [1, 0, 2] : ({plain}) -> {inside}\nreturn %t : {inside}\n}}"
+            )));
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! JUnit XML in the form that Jenkins, GitLab and the common XSDs accept: a suite per run with a case per benchmark, and a suite
-//! for a comparison with a case per metric, failed where it got worse. Values are in the suite's output.
+//! Runs and comparisons as JUnit XML: a suite per run with a case per benchmark, and a suite for a comparison with a case per
+//! metric, failed where it got worse. Values are in the suite's output.
 
 use std::fmt::Write;
 
@@ -7,43 +7,15 @@ use warpt_bench::record::{BenchmarkRunResult, Outcome};
 use warpt_history::compare::{RecordComparison, RefusalKind};
 use warpt_stats::paired::Verdict;
 
+use crate::junit::{Case, End, Suite, document};
 use crate::number::{percent, significant};
 use crate::report::{NamedRun, Report, identifier, start};
 use crate::text::inert;
 
-/// One test case.
-struct Case {
-    class: String,
-    name: String,
-    seconds: f64,
-    end: End,
-}
-
-enum End {
-    Passed,
-    Failed(String),
-    Skipped(String),
-}
-
-/// One test suite.
-struct Suite {
-    name: String,
-    host: String,
-    timestamp: String,
-    properties: Vec<(String, String)>,
-    cases: Vec<Case>,
-    output: String,
-}
-
 pub(super) fn render(report: &Report) -> String {
     let mut suites: Vec<Suite> = report.runs.iter().map(run_suite).collect();
     suites.extend(report.comparison.as_ref().map(comparison_suite));
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-    for (id, suite) in suites.iter().enumerate() {
-        write_suite(&mut text, id, suite);
-    }
-    text.push_str("</testsuites>\n");
-    text
+    document(&suites)
 }
 
 fn run_suite(named: &NamedRun) -> Suite {
@@ -138,69 +110,4 @@ fn comparison_suite(comparison: &RecordComparison) -> Suite {
         cases,
         output: inert(&comparison.caveat, 500),
     }
-}
-
-fn write_suite(text: &mut String, id: usize, suite: &Suite) {
-    let count = |wanted: fn(&End) -> bool| suite.cases.iter().filter(|c| wanted(&c.end)).count();
-    let seconds: f64 = suite.cases.iter().map(|case| case.seconds).sum();
-    writeln!(
-        text,
-        "  <testsuite id=\"{id}\" name=\"{}\" package=\"warpt\" hostname=\"{}\" timestamp=\"{}\" tests=\"{}\" \
-         failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{seconds:.3}\">",
-        attribute(&suite.name),
-        attribute(&suite.host),
-        suite.timestamp,
-        suite.cases.len(),
-        count(|end| matches!(end, End::Failed(_))),
-        count(|end| matches!(end, End::Skipped(_))),
-    )
-    .expect("text grows");
-    text.push_str("    <properties>\n");
-    for (name, value) in &suite.properties {
-        writeln!(
-            text,
-            "      <property name=\"{}\" value=\"{}\"/>",
-            attribute(name),
-            attribute(value)
-        )
-        .expect("text grows");
-    }
-    text.push_str("    </properties>\n");
-    for case in &suite.cases {
-        write!(
-            text,
-            "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
-            attribute(&case.class),
-            attribute(&case.name),
-            case.seconds
-        )
-        .expect("text grows");
-        let end = match &case.end {
-            End::Passed => "/>".to_owned(),
-            End::Failed(reason) => format!(
-                "><failure type=\"failure\" message=\"{}\">{}</failure></testcase>",
-                attribute(reason.lines().next().unwrap_or_default()),
-                content(reason)
-            ),
-            End::Skipped(reason) => {
-                let first = attribute(reason.lines().next().unwrap_or_default());
-                format!("><skipped message=\"{first}\"/></testcase>")
-            }
-        };
-        writeln!(text, "{end}").expect("text grows");
-    }
-    let output = content(&suite.output);
-    writeln!(text, "    <system-out>{output}</system-out>\n    <system-err/>").expect("text grows");
-    text.push_str("  </testsuite>\n");
-}
-
-fn attribute(text: &str) -> String {
-    content(text).replace('"', "&quot;").replace('\'', "&apos;").replace('\n', " ")
-}
-
-/// Text between tags. Line breaks of ours stay; everything else that XML forbids is gone already.
-fn content(text: &str) -> String {
-    let allowed = |c: char| if c == '\n' || !c.is_control() { c } else { '\u{fffd}' };
-    let text: String = text.chars().map(allowed).collect();
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -125,4 +125,7 @@ pub struct JudgementArguments {
     /// Print every comparison as JSON instead of a table
     #[arg(long)]
     pub json: bool,
+    /// Also write every comparison as a test case to this file, as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
 }

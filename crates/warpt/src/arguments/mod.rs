@@ -2,6 +2,7 @@
 
 mod ab;
 pub mod compare;
+pub mod data;
 pub mod export_model;
 pub mod gate;
 pub mod golden;
@@ -64,6 +65,8 @@ pub enum Command {
     Golden(golden::GoldenArguments),
     /// Judge a model by a golden bundle: loss, activations, gradients and updates of every step
     Validate(Box<golden::ValidateArguments>),
+    /// The data sets of recipes: where they are expected, whether they are as published, their licences
+    Data(data::DataArguments),
     /// Show the configuration and where each value came from
     Config(ConfigArguments),
     /// Print the licences of this program and of everything in it

@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod benchmark;
 pub mod config;
+pub mod data;
 pub mod documentation;
 pub mod export_model;
 pub mod gate;

@@ -7,6 +7,7 @@
 //! What always holds: an element's terms are added in an order that does not depend on the number of threads.
 #![allow(unsafe_code)]
 
+mod batch;
 mod finish;
 mod matrices;
 mod multiplier;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use warpforge_tensor::DType;
 
+pub(crate) use self::batch::TiledBatch;
 pub(crate) use self::multiplier::{Multiplier, Part};
 
 use self::multiplier::COLUMNS;

@@ -2,10 +2,11 @@
 
 mod divergence;
 mod free_run;
+mod junit;
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use warpforge_engine::has_bf16_products;
 use warpforge_engine::pool::allowed_cpus;
 use warpforge_golden::Bundle;
@@ -130,6 +131,10 @@ fn show(
     arguments: &JudgementArguments,
     output: &mut Output,
 ) -> Result<Exit> {
+    if let Some(path) = &arguments.junit {
+        std::fs::write(path, junit::document(validation, found))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
     if arguments.json {
         let mut answer = serde_json::to_value(validation)?;
         answer["bundle"] = directory.display().to_string().into();
