@@ -11,6 +11,7 @@ pub mod export;
 pub mod interrupt;
 pub mod output;
 pub mod progress;
+mod waiting;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -62,7 +62,7 @@ pub(super) const CATALOGUE: &[DataSet] = &[
     },
     DataSet {
         name: "dolly-15k",
-        what: "instructions with answers, for Llama; the default",
+        what: "instructions with answers, for Llama",
         licence: "CC-BY-SA-3.0",
         commercial: true,
         page: "https://github.com/databrickslabs/dolly",

@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value as Json, json};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{Audited, EngineError, Executable, rounding, rounding_of};
@@ -16,7 +14,8 @@ use warpforge_validate::Reproducer;
 use warpt_report::table::TextTable;
 use warpt_report::text::{clean, wrap};
 
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::waiting::Waiting;
+
 /// Wrong kernels that are shown and written.
 const MOST: usize = 8;
 
@@ -51,21 +50,13 @@ impl Audit {
         let mut audit =
             Self { kernels: 0, backends: BTreeMap::new(), wrong: Vec::new(), wrong_count: 0 };
         let total = executable.report().len();
-        let started = Instant::now();
-        let mut bar: Option<ProgressBar> = None;
+        let mut waiting = Waiting::new(visible);
         let mut look = |seen: &Audited<'_>| -> Result<bool, EngineError> {
             audit.add(seen, folder).map_err(|error| EngineError::Observer(format!("{error:#}")))?;
-            if visible && started.elapsed() > PATIENCE {
-                bar.get_or_insert_with(progress)
-                    .set_message(format!("{} of {total} kernels looked at", audit.kernels));
-            }
+            waiting.say(|| format!("{} of {total} kernels looked at", audit.kernels));
             Ok(true)
         };
-        let done = executable.audit(values, &mut look);
-        if let Some(bar) = bar {
-            bar.finish_and_clear();
-        }
-        done?;
+        executable.audit(values, &mut look)?;
         Ok(audit)
     }
 
@@ -177,15 +168,6 @@ impl Audit {
             "divergences": wrong.collect::<Vec<_>>(),
         })
     }
-}
-
-fn progress() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 #[cfg(test)]

@@ -67,10 +67,12 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
             "kept_bytes": executable.memory().kept_bytes,
         });
         output.line(&format!("ready {ready}"))?;
+        let values = values.as_slice();
         return if replaced.iter().any(Option::is_some) && executable.unplanned().is_none() {
-            serve_steps(arguments, entry, executable, &values, output)
+            let sequence = Sequence::new(executable, values)?;
+            serve(arguments, entry, &mut Continued { sequence, values }, output)
         } else {
-            serve(arguments, entry, &mut executable, &values, output)
+            serve(arguments, entry, &mut Repeated { executable, values, last: None }, output)
         };
     }
     if let Some(folder) = &arguments.audit {
@@ -204,66 +206,76 @@ fn ran<'a>(
     }
 }
 
-/// The same for a program whose results take the places of its arguments: a run goes on where the last one ended. What is
-/// written are the results of the first from the beginning.
-fn serve_steps(
-    arguments: &RunArguments,
-    entry: &Function,
+/// Runs of a program that was made ready, one whenever a line asks for it.
+trait Served {
+    /// Runs once.
+    fn run(&mut self) -> Result<()>;
+
+    /// Results to be written, and the executable they come from.
+    fn results(&mut self) -> Result<(&Executable, Vec<Value>)>;
+}
+
+/// Every run begins with the same values; results are those of the last.
+struct Repeated<'a> {
     executable: Executable,
-    values: &[Value],
-    output: &mut Output,
-) -> Result<Exit> {
-    let mut sequence = Sequence::new(executable, values)?;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.context("cannot read the next request")?;
-        match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
-            ("run", _) => {
-                let started = Instant::now();
-                sequence.step()?;
-                output.line(&started.elapsed().as_nanos().to_string())?;
-            }
-            ("outputs", path) => {
-                for (input, value) in values.iter().enumerate() {
-                    sequence.set(input, value)?;
-                }
-                let started = Instant::now();
-                sequence.step()?;
-                let seconds = started.elapsed().as_secs_f64();
-                let results = sequence.results()?;
-                ran(arguments, entry, sequence.executable(), seconds, results)
-                    .write(Path::new(path))?;
-                output.line("ok")?;
-            }
-            ("quit", _) => break,
-            (other, _) => bail!("expected run, outputs PATH or quit, found {other:?}"),
-        }
+    values: &'a [Value],
+    last: Option<Vec<Value>>,
+}
+
+impl Served for Repeated<'_> {
+    fn run(&mut self) -> Result<()> {
+        self.last = Some(self.executable.run(self.values)?);
+        Ok(())
     }
-    Ok(Exit::Pass)
+
+    fn results(&mut self) -> Result<(&Executable, Vec<Value>)> {
+        let last = self.last.take().context("nothing has run yet")?;
+        Ok((&self.executable, last))
+    }
+}
+
+/// Results take the places of arguments: a run goes on where the last one ended. Results are those of the first run from the
+/// beginning.
+struct Continued<'a> {
+    sequence: Sequence,
+    values: &'a [Value],
+}
+
+impl Served for Continued<'_> {
+    fn run(&mut self) -> Result<()> {
+        Ok(self.sequence.step()?)
+    }
+
+    fn results(&mut self) -> Result<(&Executable, Vec<Value>)> {
+        for (input, value) in self.values.iter().enumerate() {
+            self.sequence.set(input, value)?;
+        }
+        self.sequence.step()?;
+        Ok((self.sequence.executable(), self.sequence.results()?))
+    }
 }
 
 /// Answers lines until `quit` or the end.
 fn serve(
     arguments: &RunArguments,
     entry: &Function,
-    executable: &mut Executable,
-    values: &[Value],
+    served: &mut dyn Served,
     output: &mut Output,
 ) -> Result<Exit> {
-    let mut last: Option<(f64, Vec<Value>)> = None;
+    let mut seconds = 0.0;
     for line in std::io::stdin().lock().lines() {
         let line = line.context("cannot read the next request")?;
         match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
             ("run", _) => {
                 let started = Instant::now();
-                let computed = executable.run(values)?;
+                served.run()?;
                 let elapsed = started.elapsed();
+                seconds = elapsed.as_secs_f64();
                 output.line(&elapsed.as_nanos().to_string())?;
-                last = Some((elapsed.as_secs_f64(), computed));
             }
             ("outputs", path) => {
-                let Some((seconds, computed)) = last.take() else { bail!("nothing has run yet") };
-                let ran = ran(arguments, entry, executable, seconds, computed);
-                ran.write(Path::new(path))?;
+                let (executable, computed) = served.results()?;
+                ran(arguments, entry, executable, seconds, computed).write(Path::new(path))?;
                 output.line("ok")?;
             }
             ("quit", _) => break,

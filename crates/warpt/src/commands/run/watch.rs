@@ -1,27 +1,21 @@
 //! What happens beside a run: the trace, and progress once it takes longer than two seconds.
 
-use std::time::{Duration, Instant};
-
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use warpforge_engine::EngineError;
 use warpforge_engine::reference::{Observation, Observer};
 
 use super::program::Source;
 use super::trace::Trace;
-
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::waiting::Waiting;
 
 /// Counts ops, draws and traces.
 pub(super) struct Watch<'a> {
     source: &'a Source,
     trace: Option<Trace>,
-    bar: Option<ProgressBar>,
-    visible: bool,
+    waiting: Waiting,
     /// Ops in the text; loops execute more, branches fewer.
     total: usize,
     executed: u64,
-    started: Instant,
 }
 
 impl<'a> Watch<'a> {
@@ -31,36 +25,16 @@ impl<'a> Watch<'a> {
         total: usize,
         visible: bool,
     ) -> Self {
-        Self { source, trace, bar: None, visible, total, executed: 0, started: Instant::now() }
+        Self { source, trace, waiting: Waiting::new(visible), total, executed: 0 }
     }
 
     /// Ends the drawing and the trace; how many ops were executed.
     pub(super) fn finish(self) -> Result<u64> {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
+        drop(self.waiting);
         if let Some(trace) = self.trace {
             trace.finish()?;
         }
         Ok(self.executed)
-    }
-
-    fn draw(&mut self, op: &str) {
-        if !self.visible || self.started.elapsed() < PATIENCE {
-            return;
-        }
-        let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        bar.set_message(format!(
-            "{} ops done of {} in the text, last {op}",
-            self.executed, self.total
-        ));
     }
 }
 
@@ -72,9 +46,9 @@ impl Observer for Watch<'_> {
                 .add(self.source, seen)
                 .map_err(|error| EngineError::Observer(format!("{error:#}")))?;
         }
-        if self.visible {
-            self.draw(seen.op.kind.name());
-        }
+        let (executed, total) = (self.executed, self.total);
+        let name = seen.op.kind.name();
+        self.waiting.say(|| format!("{executed} ops done of {total} in the text, last {name}"));
         Ok(())
     }
 }

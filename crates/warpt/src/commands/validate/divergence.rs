@@ -1,9 +1,7 @@
 //! Where a mismatch begins, for people and programs.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value as Json, json};
 use warpforge_golden::Bundle;
 use warpforge_validate::{
@@ -12,8 +10,7 @@ use warpforge_validate::{
 use warpt_report::text::{clean, wrap};
 
 use crate::output::Output;
-
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::waiting::Waiting;
 
 /// What was found, and where it was written.
 pub(super) struct Found {
@@ -29,22 +26,19 @@ pub(super) fn search(
     folder: &Path,
     output: &Output,
 ) -> Result<Option<Found>, ValidateError> {
-    let (visible, started) = (output.progress_is_visible(), Instant::now());
-    let mut bar: Option<ProgressBar> = None;
+    let mut waiting = Waiting::new(output.progress_is_visible());
     let mut progress = |at: Searching| {
-        if visible && started.elapsed() > PATIENCE {
-            let text = match at {
-                Searching::Ops(done, all) => format!("{done} of {all} ops looked at"),
-                Searching::Kernels(done) => format!("all ops are right; {done} kernels looked at"),
-            };
-            bar.get_or_insert_with(spinner).set_message(format!("where it begins: {text}"));
-        }
+        waiting.say(|| match at {
+            Searching::Ops(done, all) => {
+                format!("where it begins: {done} of {all} ops looked at")
+            }
+            Searching::Kernels(done) => {
+                format!("where it begins: all ops are right; {done} kernels looked at")
+            }
+        });
     };
-    let found = first_divergence(bundle, runner, first, &mut progress);
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    let divergence = found?;
+    let divergence = first_divergence(bundle, runner, first, &mut progress)?;
+    drop(waiting);
     let name = match (&divergence.origin, divergence.step) {
         (Origin::Kernel { number, .. }, Some(step)) => format!("step-{step}-kernel-{number}"),
         (_, Some(step)) => format!("step-{step}-op"),
@@ -109,13 +103,4 @@ impl Found {
             "reproducer": self.file,
         })
     }
-}
-
-fn spinner() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
