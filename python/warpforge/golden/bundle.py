@@ -3,7 +3,9 @@
 The field names are a public interface, described in docs/golden.md; `schemas/golden.v1.json` has their types.
 """
 
+import dataclasses
 import platform
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -14,11 +16,11 @@ import torch
 import warpforge
 from warpforge.export import versions
 from warpforge.export.errors import ExportError
-from warpforge.golden import files, parallel
+from warpforge.golden import files, parallel, targets
 from warpforge.golden.configuration import Configuration
 from warpforge.golden.machine import machine
+from warpforge.golden.squad.questions import load
 from warpforge.golden.training import Trained
-from warpforge.golden.workloads import WORKLOADS
 
 FORMAT = "warpforge.golden"
 SCHEMA_VERSION = 1
@@ -32,19 +34,33 @@ def make(
     if directory.exists() and any(directory.iterdir()):
         raise ExportError(f"{directory} is not empty: a bundle needs a directory of its own")
     directory.mkdir(parents=True, exist_ok=True)
+    if configuration.questions:
+        # From here on only the copies are read: what was trained on is what the bundle holds.
+        configuration = dataclasses.replace(configuration, questions=configuration.questions.copied(directory))
+        load.cache_clear()
     ranks = f" on {configuration.ranks} ranks" if configuration.ranks > 1 else ""
     say(f"training {configuration.workload} for {configuration.steps} steps{ranks} with PyTorch")
     others = [configuration.of_run(number) for number in range(1, configuration.runs)]
     if others:
         say(f"  and again from {len(others)} other pairs of seeds")
+    start = time.monotonic()
     said = parallel.train_apart([configuration, *others], directory)
+    seconds = time.monotonic() - start
     trained = said[0]
     curve = _loss_curve(trained)
     say(f"  loss {curve['loss'][0]:.6f} at the first step, {curve['loss'][-1]:.6f} at the last")
+    say("  " + ", ".join(f"{name} {value:.4g}" for name, value in trained[0].metrics.items()))
     files.write_json(directory, files.LOSS_CURVE, curve)
     files.write_json(directory, files.METRICS, {"metrics": trained[0].metrics})
     _export(configuration, directory, say)
-    content = _manifest(configuration, trained)
+    content = _manifest(configuration, trained) | {"seconds": seconds}
+    if configuration.questions:
+        content["questions"] = configuration.questions.manifest(directory)
+    if configuration.targets:
+        content["targets"] = dict(configuration.targets)
+        reached = {**trained[0].metrics, "final_loss": targets.final_loss(curve["loss"]), "seconds": seconds}
+        for line in targets.missed(configuration.targets, reached):
+            say(f"  {line}")
     content["runs"] = [_run(configuration, number, ranks) for number, ranks in enumerate(said)]
     content["files"] = files.digests(directory)
     files.write_json(directory, files.MANIFEST, content)
@@ -80,12 +96,11 @@ def _export(configuration: Configuration, directory: Path, say: Callable[[str], 
 
 
 def _manifest(configuration: Configuration, trained: list[Trained]) -> dict[str, Any]:
-    workload = WORKLOADS[configuration.workload]
     found = {name: version for name, version in versions.installed().items() if version is not None}
     model: dict[str, Any] = {
         "recipe": configuration.workload,
         "options": {**asdict(configuration.recipe), "dtype": configuration.dtype},
-        "weights": "random, from the seed",
+        "weights": configuration.checkpoint.weights if configuration.checkpoint else "random, from the seed",
     }
     if configuration.model:
         model["name"] = configuration.model
@@ -110,7 +125,7 @@ def _manifest(configuration: Configuration, trained: list[Trained]) -> dict[str,
         "model": model,
         "configuration": settings,
         "seeds": {"weights": configuration.seed, "data": configuration.data_seed},
-        "data": [asdict(workload.data)],
+        "data": [asdict(configuration.data)],
         "generator": {"warpforge": warpforge.__version__, "python": platform.python_version(), **found},
         "machine": machine(),
         "programs": f"{files.PROGRAMS}/manifest.json",

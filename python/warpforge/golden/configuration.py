@@ -1,10 +1,14 @@
 """How a golden run is made: what the command line asks for, and what goes into the manifest."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from warpforge.export.errors import ExportError
 from warpforge.export.recipes.recipe import Recipe
+from warpforge.golden.checkpoint import Checkpoint
+from warpforge.golden.squad.questions import Questions
+from warpforge.golden.workloads import SYNTHETIC, Data
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,13 @@ class Configuration:
     run: int = 0
     """Which of these it is."""
     optimizer: Optimizer = field(default_factory=Optimizer)
+    checkpoint: Checkpoint | None = None
+    """Where the initial weights come from; none: they are random."""
+    questions: Questions | None = None
+    """What it is trained on; none: random batches."""
+    data: Data = SYNTHETIC
+    targets: Mapping[str, float] = field(default_factory=dict)
+    """What the run is expected to reach."""
 
     def of_run(self, number: int) -> "Configuration":
         """The same training from the seeds of another run, with nothing recorded but its start, batches and losses."""

@@ -25,7 +25,7 @@ from warpforge.export.state import State, state_of
 from warpforge.golden import activations, files
 from warpforge.golden.activations import Activation
 from warpforge.golden.configuration import Configuration
-from warpforge.golden.workloads import WORKLOADS, generator
+from warpforge.golden.evaluation import batches
 
 
 @dataclass
@@ -56,15 +56,11 @@ class Trained:
 
 def build(configuration: Configuration) -> Model:
     """The model of a run, with its initial weights."""
-    return configuration.recipe.build(configuration.seed, getattr(torch, configuration.dtype))
-
-
-def batch(configuration: Configuration, place: str, number: int, rank: int = 0) -> tuple[Tensors, Tensors]:
-    """One batch of inputs and targets; the same for the same seed, whatever was asked for before."""
-    # All runs are evaluated on one batch.
-    seed = configuration.data_seed - (configuration.run if place == "evaluation" else 0)
-    source = generator(seed, place, number, rank)
-    return configuration.recipe.batch_of(source, getattr(torch, configuration.dtype))
+    dtype = getattr(torch, configuration.dtype)
+    model = configuration.recipe.build(configuration.seed, dtype)
+    if configuration.checkpoint:
+        model.module = configuration.checkpoint.load(model.module.config, configuration.seed, dtype)
+    return model
 
 
 def train(configuration: Configuration, directory: Path, rank: int = 0) -> Trained:
@@ -88,6 +84,7 @@ class _Run:
         self.configuration, self.directory, self.rank = configuration, directory, rank
         self.model, self.state = model, state
         self.trained = Trained()
+        self.data = batches(configuration, rank)
         self.modules = activations.chosen(model.module, configuration.activations)
         chosen = configuration.optimizer
         self.optimizer = torch.optim.AdamW(
@@ -122,7 +119,7 @@ class _Run:
         configuration = self.configuration
         recorded = number < configuration.record
         which = configuration.batch_number(number)
-        inputs, targets = batch(configuration, "train", which, self.rank)
+        inputs, targets = self.data.training(which)
         self.batches |= {f"{which}/{name}": tensor for name, tensor in _named(inputs, targets).items()}
         rate = configuration.schedule.rate(number, configuration.steps)
         for group in self.optimizer.param_groups:
@@ -189,19 +186,18 @@ class _Run:
         files.write_tensors(self.directory, files.batches(self.configuration.run, self.rank), self.batches)
 
     def finish(self) -> None:
-        """The final checkpoint, and what the trained model makes of a batch it has not seen."""
+        """The final checkpoint, and what the trained model makes of data it has not seen."""
         first = self.configuration.run == 0
         if first and self.configuration.steps > self.configuration.record:
             self._write_after("final/weights.safetensors", "final/optimizer.safetensors")
-        inputs, targets = batch(self.configuration, "evaluation", 0)
         module = self.model.module.eval()
         with torch.no_grad(), self._autocast():
-            returned = module(**inputs)
+            seen = self.data.evaluate(lambda inputs: module(**inputs))
         if first:
-            found = {name or "output": tensor for name, tensor in outputs.flatten(returned).items()}
-            files.write_tensors(self.directory, files.EVALUATION_INPUTS, _named(inputs, targets))
+            found = {name or "output": tensor for name, tensor in outputs.flatten(seen.returned).items()}
+            files.write_tensors(self.directory, files.EVALUATION_INPUTS, _named(seen.inputs, seen.targets))
             files.write_tensors(self.directory, files.EVALUATION_OUTPUTS, found)
-        self.trained.metrics = WORKLOADS[self.configuration.workload].metrics(returned, targets)
+        self.trained.metrics = seen.metrics
 
 
 def _named(inputs: Tensors, targets: Tensors) -> dict[str, torch.Tensor]:

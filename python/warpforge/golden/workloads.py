@@ -24,6 +24,9 @@ class Data:
     description: str
 
 
+SYNTHETIC = Data("synthetic", "CC0-1.0", "made from the seed; batch after batch, no two the same")
+
+
 @dataclass(frozen=True)
 class Workload:
     """One line of `WORKLOADS`."""
@@ -34,9 +37,8 @@ class Workload:
     metrics: Metrics
     models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Sizes by the name of a published model."""
-    data: Data = field(
-        default_factory=lambda: Data("synthetic", "CC0-1.0", "made from the seed; batch after batch, no two the same")
-    )
+    questions: bool = False
+    """Whether it can train on questions in the SQuAD form, from the weights of a checkpoint."""
 
 
 def accuracy(returned: Any, targets: Tensors) -> dict[str, float]:
@@ -66,7 +68,12 @@ BERT_MODELS = {
 WORKLOADS: dict[str, Workload] = {
     "mlp": Workload(Mlp, "a two-layer perceptron; the smallest run with everything in it", 1e-3, accuracy),
     "bert-squad": Workload(
-        Bert, "BERT for question answering, any size, random initial weights", 3e-5, span_overlap, BERT_MODELS
+        Bert,
+        "BERT for question answering, any size, on random batches or on data in the SQuAD form",
+        3e-5,
+        span_overlap,
+        BERT_MODELS,
+        questions=True,
     ),
 }
 
