@@ -9,14 +9,11 @@ use serde::{Deserialize, Serialize};
 use warpforge_tensor::{DType, safetensors};
 
 use crate::error::wrong;
-use crate::files::{Files, JSON_LIMIT, digest_of, read_json, read_text};
+use crate::files::{Files, JSON_LIMIT, PROGRAM_LIMIT, digest_of, read_json, read_text};
 use crate::{Configuration, ExportManifest, FilePath, GoldenError, Manifest, ProgramEntry};
 
 /// The name of a manifest.
 pub(crate) const MANIFEST: &str = "manifest.json";
-
-/// The largest text of a program that is read.
-const PROGRAM_LIMIT: u64 = 2 << 30;
 
 /// A golden bundle.
 #[derive(Debug)]
@@ -139,6 +136,11 @@ impl Bundle {
     /// The text of a program.
     pub fn program_text(&self, program: &ProgramEntry) -> Result<String, GoldenError> {
         read_text(&self.program_path(program)?, PROGRAM_LIMIT)
+    }
+
+    /// Where a file lies that the manifest lists.
+    pub fn path(&self, path: &FilePath) -> Result<PathBuf, GoldenError> {
+        self.files.listed(path)
     }
 
     /// A file of tensors; they are mapped when they are asked for. The file must stay as it is meanwhile.

@@ -1,9 +1,16 @@
 //! The manifest that `warpforge.export` writes beside its programs, as far as it is used here; `docs/export.md` has all of it.
 
+use std::path::{Path, PathBuf};
+
 use serde::Deserialize;
 use warpforge_tensor::DType;
 
-use crate::FilePath;
+use crate::error::wrong;
+use crate::files::{PROGRAM_LIMIT, read_json, read_text};
+use crate::{FilePath, GoldenError};
+
+/// The manifest's name.
+const MANIFEST: &str = "manifest.json";
 
 /// What stands in `format`.
 pub(crate) const FORMAT: &str = "warpforge.export";
@@ -155,5 +162,52 @@ impl ExportManifest {
             let found = self.schema_version;
             format!("version {found} of the export's format cannot be read, only {VERSION}")
         })
+    }
+}
+
+/// Programs in a directory of their own, as `warpt export` writes them.
+#[derive(Debug, Clone)]
+pub struct Export {
+    directory: PathBuf,
+    manifest: ExportManifest,
+}
+
+impl Export {
+    /// Reads the manifest of a directory.
+    pub fn open(directory: impl Into<PathBuf>) -> Result<Self, GoldenError> {
+        let directory = directory.into();
+        let place = directory.join(MANIFEST);
+        let manifest: ExportManifest = read_json(&place)?;
+        match manifest.fault() {
+            Some(fault) => Err(wrong(&place, fault)),
+            None => Ok(Self { directory, manifest }),
+        }
+    }
+
+    /// Where it lies.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Its manifest.
+    pub fn manifest(&self) -> &ExportManifest {
+        &self.manifest
+    }
+
+    /// A program that must be there, by its name.
+    pub fn program(&self, name: &str) -> Result<&ProgramEntry, GoldenError> {
+        self.manifest.program(name).ok_or_else(|| {
+            wrong(&self.directory.join(MANIFEST), format_args!("there is no program {name:?}"))
+        })
+    }
+
+    /// Where the text of a program lies.
+    pub fn path(&self, program: &ProgramEntry) -> PathBuf {
+        program.file.below(&self.directory)
+    }
+
+    /// The text of a program.
+    pub fn text(&self, program: &ProgramEntry) -> Result<String, GoldenError> {
+        read_text(&self.path(program), PROGRAM_LIMIT)
     }
 }

@@ -20,6 +20,9 @@ use crate::{FilePath, GoldenError};
 /// The largest JSON file that is read.
 pub(crate) const JSON_LIMIT: u64 = 64 << 20;
 
+/// The largest text of a program that is read.
+pub(crate) const PROGRAM_LIMIT: u64 = 2 << 30;
+
 /// The most files a bundle may have.
 const MOST_FILES: usize = 200_000;
 

@@ -17,13 +17,14 @@ mod results;
 pub use bundle::{Bundle, LossCurve, Metrics};
 pub use error::GoldenError;
 pub use export::{
-    Argument, ExportManifest, ExportedModel, ModelTensor, ModuleValue, Output, ProgramEntry, Scope,
+    Argument, Export, ExportManifest, ExportedModel, ModelTensor, ModuleValue, Output,
+    ProgramEntry, Scope,
 };
 pub use file_path::FilePath;
 pub use files::{FileEntry, digest as file_digest};
 pub use manifest::{
-    Activation, Checkpoint, Configuration, Data, Evaluation, Manifest, Model, Optimizer, Rank,
-    SCHEMA_VERSION, Schedule, Seeds, Start, Step, TrainingRun,
+    Activation, Checkpoint, Configuration, Data, Evaluation, Manifest, Model, Optimizer, Questions,
+    Rank, SCHEMA_VERSION, Schedule, Seeds, Start, Step, TrainingRun,
 };
 pub use results::{
     RESULTS_VERSION, ResultRank, ResultStep, Results, ResultsManifest, ResultsWriter, Run,

@@ -47,12 +47,46 @@ pub struct Manifest {
     /// The trained model on a batch it had not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
+    /// The questions it was trained on and asked, where it is about questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions: Option<Questions>,
+    /// What the golden run should reach: `f1` and `exact_match` at least, `final_loss` at most, `seconds` for both passes at most.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub targets: BTreeMap<String, f64>,
+    /// What training and evaluating all runs took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     /// The loss of every step, recorded in full or not.
     pub loss_curve: FilePath,
     /// What was measured at the end.
     pub metrics: FilePath,
     /// Size and digest of every file but this one.
     pub files: BTreeMap<FilePath, FileEntry>,
+}
+
+/// Questions in the form of SQuAD, and how rows and answers are made of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Questions {
+    /// The questions of training.
+    pub train: FilePath,
+    /// The questions of evaluation.
+    pub dev: FilePath,
+    /// The vocabulary.
+    pub vocabulary: FilePath,
+    /// Whether text is brought to lower case.
+    pub lowercase: bool,
+    /// Tokens in a row.
+    pub sequence: u32,
+    /// Tokens that two rows of one text share.
+    pub stride: u32,
+    /// The most tokens of a question.
+    pub longest_question: u32,
+    /// The most tokens of an answer.
+    pub longest_answer: u32,
+    /// So many of the likeliest beginnings and ends are looked at.
+    pub best: u32,
+    /// Questions of `dev` that are asked, from the first on.
+    pub dev_questions: u32,
 }
 
 /// What was trained.
@@ -256,6 +290,9 @@ impl Manifest {
         for run in &self.runs {
             found.push(&run.initial);
             found.extend(&run.batches);
+        }
+        if let Some(questions) = &self.questions {
+            found.extend([&questions.train, &questions.dev, &questions.vocabulary]);
         }
         if let Some(evaluation) = &self.evaluation {
             found.extend([&evaluation.weights, &evaluation.inputs, &evaluation.outputs]);

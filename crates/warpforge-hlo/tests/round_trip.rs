@@ -28,6 +28,8 @@ fn pretty_forms() {
         "%0 = stablehlo.is_finite %x : (tensor<2x3xf32>) -> tensor<2x3xi1>",
         "%0 = stablehlo.compare  LT, %x, %y,  FLOAT : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>",
         "%0 = stablehlo.compare EQ, %x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>",
+        "%0 = stablehlo.compare EQ : tensor<2x3xi1>",
+        "%0 = stablehlo.compare EQ, FLOAT : tensor<2x3xi1>",
         "%0 = stablehlo.select %p, %x, %y : tensor<2x3xi1>, tensor<2x3xf32>",
         "%0 = stablehlo.clamp %s, %x, %s : (tensor<f32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>",
         "%0 = stablehlo.convert %x : (tensor<2x3xf32>) -> tensor<2x3xbf16>",

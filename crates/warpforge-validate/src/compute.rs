@@ -10,7 +10,7 @@ use warpforge_tensor::{DType, Shape, Tensor};
 
 use crate::ValidateError;
 use crate::outcome::{Named, Outcome, RankOutcome, mapped};
-use crate::programs::{ModelArguments, Programs, mean_gradients, watching};
+use crate::programs::{Inputs, ModelArguments, Programs, mean_gradients, watching};
 use crate::runner::{Ready, Runner};
 
 /// A bundle's programs made ready to run its steps.
@@ -75,7 +75,7 @@ impl<'a> StepLocked<'a> {
         let Some(evaluation) = &self.bundle.manifest().evaluation else { return Ok(None) };
         let weights = mapped(&self.bundle.tensors(&evaluation.weights)?, |_| true)?;
         let inputs = self.bundle.tensors(&evaluation.inputs)?;
-        let arguments = ModelArguments { weights: &weights, inputs: &inputs, prefix: "" };
+        let arguments = ModelArguments { weights: &weights, inputs: Inputs::File(&inputs, "") };
         Ok(Some(self.programs.forward(self.runner, &arguments)?))
     }
 
@@ -85,7 +85,7 @@ impl<'a> StepLocked<'a> {
         rank: &Rank,
     ) -> Result<(RankOutcome, Named), ValidateError> {
         let inputs = self.bundle.tensors(&rank.inputs)?;
-        let arguments = ModelArguments { weights, inputs: &inputs, prefix: "" };
+        let arguments = ModelArguments { weights, inputs: Inputs::File(&inputs, "") };
         let computed = self.programs.gradients(self.runner, &arguments)?;
         let mut activations = Vec::new();
         if let Some(ready) = &mut self.activations {

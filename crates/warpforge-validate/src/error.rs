@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use warpforge_engine::EngineError;
 use warpforge_golden::GoldenError;
 use warpforge_tensor::TensorError;
+use warpforge_train::TrainError;
 
 /// A validation that could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,9 @@ pub enum ValidateError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Data of the bundle that cannot be used.
+    #[error(transparent)]
+    Train(#[from] TrainError),
     /// The run was asked to stop.
     #[error("stopped before it was finished")]
     Cancelled,

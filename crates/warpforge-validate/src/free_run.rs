@@ -3,6 +3,7 @@
 //! Rounding differs between any two ways to sum, and training makes small differences large, so single steps of two free runs are
 //! not compared. What is: each run's curve with the golden one of the same seeds, over all seeds at once.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -11,7 +12,9 @@ use warpforge_tensor::{Shape, Tensor, safetensors};
 use warpt_stats::curves::sign_flip;
 
 use crate::outcome::Named;
-use crate::programs::{ModelArguments, Programs, mean_gradients};
+use crate::programs::{Inputs, ModelArguments, Programs, mean_gradients};
+use crate::questions::{Asking, BatchesCompared};
+use crate::targets::{MetricJudged, Speed, TargetJudged, median, metrics, targets};
 use crate::{Runner, ValidateError};
 
 /// Fewer seeds than this decide nothing.
@@ -40,6 +43,14 @@ pub struct FreeRun {
     pub largest_share: f64,
     /// The difference of the mean final losses as a share of the golden one.
     pub final_share: f64,
+    /// Metrics at the end, where the bundle has questions to ask.
+    pub metrics: Vec<MetricJudged>,
+    /// Batches made here from the text of the questions.
+    pub batches: Option<BatchesCompared>,
+    /// What the golden run should reach.
+    pub targets: Vec<TargetJudged>,
+    /// How fast it is, here and in the golden run.
+    pub speed: Option<Speed>,
     /// What follows.
     pub verdict: FreeVerdict,
 }
@@ -55,6 +66,12 @@ pub struct Curve {
     pub golden: Vec<f64>,
     /// What the run took here, without preparing it.
     pub seconds: f64,
+    /// What each step took here.
+    pub step_seconds: Vec<f64>,
+    /// What was measured at its end here.
+    pub metrics: BTreeMap<String, f64>,
+    /// What was measured at the end of the golden run.
+    pub golden_metrics: BTreeMap<String, f64>,
 }
 
 /// What free runs say.
@@ -65,25 +82,82 @@ pub enum FreeVerdict {
     Match,
     /// They can, or the end of training is off.
     Mismatch,
+    /// Everything matches, but the golden run does not reach what it should.
+    GoldenMissesTarget,
     /// Too few seeds to say.
     Inconclusive,
 }
 
-/// Runs a bundle's training from the start of each of its runs and judges the loss curves. `progress` is told of each run.
+/// How far free runs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreeProgress {
+    /// The run, from 0, and how many there are.
+    pub run: (usize, usize),
+    /// The step of it, from 0, and how many there are.
+    pub step: (usize, usize),
+}
+
+/// Runs a bundle's training from the start of each of its runs and judges the loss curves, and what is measured at the end.
+/// `same_machine` says whether the golden run was made on a machine like this one, so that speeds can be judged. `progress` is told of
+/// each step.
 pub fn free_run(
     bundle: &Bundle,
     runner: &Runner<'_>,
     producer: &str,
-    mut progress: impl FnMut(usize, usize),
+    same_machine: bool,
+    mut progress: impl FnMut(FreeProgress),
 ) -> Result<FreeRun, ValidateError> {
+    let started = Instant::now();
     let mut programs = Programs::new(runner, bundle)?;
-    let runs = &bundle.manifest().runs;
+    let manifest = bundle.manifest();
+    let asking = Asking::open(bundle)?;
+    let mut compared = BatchesCompared::default();
     let mut curves = Vec::new();
-    for (number, run) in runs.iter().enumerate() {
-        progress(number, runs.len());
-        curves.push(trained(bundle, runner, &mut programs, run)?);
+    for (number, run) in manifest.runs.iter().enumerate() {
+        let steps = bundle.loss_curve().learning_rate.len();
+        let mut tell = |step| {
+            progress(FreeProgress { run: (number, manifest.runs.len()), step: (step, steps) });
+        };
+        let batches: Vec<safetensors::File> =
+            run.batches.iter().map(|path| bundle.tensors(path)).collect::<Result<_, _>>()?;
+        if let Some(asking) = &asking {
+            asking.compare_batches(bundle, run, &batches, &mut compared)?;
+        }
+        let (mut curve, weights) =
+            trained(bundle, runner, &mut programs, run, &batches, &mut tell)?;
+        if let Some(asking) = &asking {
+            curve.metrics = asking.ask(bundle, runner, &mut programs, &weights)?;
+        }
+        curves.push(curve);
     }
-    Ok(judged(&bundle.manifest().model.recipe, runner.described(producer), curves))
+    let mut found = judged(&manifest.model.recipe, runner.described(producer), curves);
+    found.batches = asking.map(|_| compared);
+    found.metrics = metrics(&found.curves);
+    let both = manifest.seconds.map(|golden| golden + started.elapsed().as_secs_f64());
+    found.targets = targets(&manifest.targets, &found.curves, both);
+    let own = found.curves.iter().flat_map(|curve| curve.step_seconds.iter().copied());
+    found.speed = median(own.collect())
+        .zip(median(bundle.loss_curve().seconds.clone()))
+        .filter(|(own, golden)| *own > 0.0 && *golden > 0.0)
+        .map(|(own_seconds, golden_seconds)| Speed { own_seconds, golden_seconds, same_machine });
+    found.weigh();
+    Ok(found)
+}
+
+impl FreeRun {
+    /// Lets everything beside the curves have its say.
+    fn weigh(&mut self) {
+        let different = self.batches.as_ref().is_some_and(|batches| batches.different > 0);
+        let off = self.metrics.iter().any(|metric| !metric.matches);
+        let slow = self.speed.is_some_and(|speed| !speed.is_fine());
+        if different || off || slow {
+            self.verdict = FreeVerdict::Mismatch;
+        } else if self.verdict == FreeVerdict::Match
+            && self.targets.iter().any(|each| !each.reached)
+        {
+            self.verdict = FreeVerdict::GoldenMissesTarget;
+        }
+    }
 }
 
 /// One run, from its start to its end.
@@ -92,20 +166,22 @@ fn trained(
     runner: &Runner<'_>,
     programs: &mut Programs<'_>,
     run: &TrainingRun,
-) -> Result<Curve, ValidateError> {
-    let batches: Vec<safetensors::File> =
-        run.batches.iter().map(|path| bundle.tensors(path)).collect::<Result<_, _>>()?;
+    batches: &[safetensors::File],
+    tell: &mut dyn FnMut(usize),
+) -> Result<(Curve, Named), ValidateError> {
     let mut weights = crate::outcome::mapped(&bundle.tensors(&run.initial)?, |_| true)?;
     let mut state: Option<Named> = None;
-    let mut loss = Vec::new();
-    let started = Instant::now();
+    let (mut loss, mut step_seconds) = (Vec::new(), Vec::new());
     for (step, rate) in bundle.loss_curve().learning_rate.iter().enumerate() {
+        tell(step);
+        let started = Instant::now();
         let number = step as u64 % run.batch_count;
         let mut ranks = Vec::new();
         let mut buffers = Named::new();
-        for file in &batches {
-            let arguments =
-                ModelArguments { weights: &weights, inputs: file, prefix: &format!("{number}/") };
+        let prefix = format!("{number}/");
+        for file in batches {
+            let inputs = Inputs::File(file, &prefix);
+            let arguments = ModelArguments { weights: &weights, inputs };
             let computed = programs.gradients(runner, &arguments)?;
             buffers = computed.buffers;
             ranks.push((computed.loss, computed.gradients));
@@ -124,13 +200,27 @@ fn trained(
                 None => weights.push((name, tensor)),
             }
         }
+        step_seconds.push(started.elapsed().as_secs_f64());
     }
-    Ok(Curve {
+    let curve = Curve {
         seed: run.seeds.weights,
         loss,
         golden: run.loss.clone(),
-        seconds: started.elapsed().as_secs_f64(),
-    })
+        seconds: step_seconds.iter().sum(),
+        step_seconds,
+        metrics: BTreeMap::new(),
+        golden_metrics: run.metrics.clone(),
+    };
+    Ok((curve, weights))
+}
+
+/// The mean over the last tenth of the steps of all runs.
+pub(crate) fn final_loss(curves: &[Curve], of: fn(&Curve) -> &Vec<f64>) -> Option<f64> {
+    let steps = curves.first().map_or(0, |curve| of(curve).len());
+    let last = steps - steps.div_ceil(FINAL_PART).min(steps)..steps;
+    let all: Vec<f64> =
+        curves.iter().flat_map(|curve| of(curve)[last.clone()].iter().copied()).collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
 }
 
 fn first(tensor: &Tensor) -> Result<f64, ValidateError> {
@@ -157,13 +247,13 @@ fn judged(recipe: &str, run: Run, curves: Vec<Curve>) -> FreeRun {
         (mean(step, |curve| &curve.loss) - golden).abs() / golden.abs().max(f64::MIN_POSITIVE)
     };
     let largest_share = (0..steps).map(share).fold(0.0, f64::max);
-    let last = steps - steps.div_ceil(FINAL_PART).min(steps)..steps;
-    let end = |of: fn(&Curve) -> &Vec<f64>| last.clone().map(|step| mean(step, of)).sum::<f64>();
-    let golden_end = end(|curve| &curve.golden);
-    let final_share =
-        (end(|curve| &curve.loss) - golden_end).abs() / golden_end.abs().max(f64::MIN_POSITIVE);
+    let end = |of: fn(&Curve) -> &Vec<f64>| final_loss(&curves, of);
+    let final_share = match (end(|curve| &curve.loss), end(|curve| &curve.golden)) {
+        (Some(own), Some(golden)) => (own - golden).abs() / golden.abs().max(f64::MIN_POSITIVE),
+        _ => 0.0,
+    };
     let p_value = test.map(|test| test.p_value);
-    let verdict = if !finite || (!last.is_empty() && final_share > FINAL_SHARE) {
+    let verdict = if !finite || final_share > FINAL_SHARE {
         FreeVerdict::Mismatch
     } else if curves.len() < FEWEST_SEEDS {
         FreeVerdict::Inconclusive
@@ -172,7 +262,19 @@ fn judged(recipe: &str, run: Run, curves: Vec<Curve>) -> FreeRun {
     } else {
         FreeVerdict::Match
     };
-    FreeRun { recipe: recipe.to_owned(), run, curves, p_value, largest_share, final_share, verdict }
+    FreeRun {
+        recipe: recipe.to_owned(),
+        run,
+        curves,
+        p_value,
+        largest_share,
+        final_share,
+        metrics: Vec::new(),
+        batches: None,
+        targets: Vec::new(),
+        speed: None,
+        verdict,
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +291,9 @@ mod tests {
                 loss: loss.collect(),
                 golden: golden.clone(),
                 seconds: 0.0,
+                step_seconds: Vec::new(),
+                metrics: BTreeMap::new(),
+                golden_metrics: BTreeMap::new(),
             }
         };
         let run = Run {

@@ -17,7 +17,9 @@ mod kind;
 mod observe;
 mod outcome;
 mod programs;
+mod questions;
 mod runner;
+mod targets;
 mod tolerances;
 mod validation;
 
@@ -26,12 +28,15 @@ pub use divergence::{Divergence, Origin, Reproducer, Searching, first_divergence
 pub use error::ValidateError;
 pub use flow::{compare, precision_of, validate};
 pub use free_run::{
-    ALPHA, Curve, FEWEST_SEEDS, FINAL_SHARE, FreeRun, FreeVerdict, NEGLIGIBLE, free_run,
+    ALPHA, Curve, FEWEST_SEEDS, FINAL_SHARE, FreeProgress, FreeRun, FreeVerdict, NEGLIGIBLE,
+    free_run,
 };
 pub use judge::{judge, judge_outputs};
 pub use kind::Kind;
 pub use observe::observed;
 pub use outcome::{Named, Outcome, RankOutcome, Saved, Saver};
+pub use questions::BatchesCompared;
 pub use runner::{Disturbance, Precision, Runner, Tier};
+pub use targets::{METRIC_POINTS, MetricJudged, SLOWER, Speed, TargetJudged};
 pub use tolerances::{Rule, Tolerances};
 pub use validation::{Judged, Summary, Timing, Validation};

@@ -27,11 +27,32 @@ pub(crate) struct Computed {
     pub(crate) seconds: f64,
 }
 
-/// Weights, and a batch in a file whose names may all begin with a prefix.
+/// Weights, and a batch.
 pub(crate) struct ModelArguments<'a> {
     pub(crate) weights: &'a Named,
-    pub(crate) inputs: &'a safetensors::File,
-    pub(crate) prefix: &'a str,
+    pub(crate) inputs: Inputs<'a>,
+}
+
+/// A batch: `input.NAME` and `target.NAME`.
+#[derive(Clone, Copy)]
+pub(crate) enum Inputs<'a> {
+    /// In a file whose names may all begin with a prefix.
+    File(&'a safetensors::File, &'a str),
+    Made(&'a Named),
+}
+
+impl Inputs<'_> {
+    fn tensor(&self, key: &str) -> Result<Tensor, ValidateError> {
+        match self {
+            Self::File(file, prefix) => Ok(file.mapped(&format!("{prefix}{key}"))?),
+            Self::Made(named) => {
+                let found = named.iter().find(|(name, _)| name == key);
+                found.map(|(_, tensor)| tensor.clone()).ok_or_else(|| {
+                    ValidateError::Mismatched(format!("there is no {key:?} in the batch"))
+                })
+            }
+        }
+    }
 }
 
 impl<'a> Programs<'a> {
@@ -134,9 +155,7 @@ impl ModelArguments<'_> {
             .iter()
             .map(|argument| match argument.role.as_str() {
                 "parameter" | "buffer" => found(&weights, argument),
-                "input" | "target" => {
-                    Ok(self.inputs.mapped(&format!("{}{}", self.prefix, argument.key()))?)
-                }
+                "input" | "target" => self.inputs.tensor(&argument.key()),
                 _ => Err(unknown(entry, argument)),
             })
             .collect()

@@ -56,6 +56,7 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Run(run) => commands::run::run(&run, output),
         Command::Export(export) => commands::export_model::run(&export, config, output),
         Command::Golden(golden) => commands::golden::run(&golden, config, output),
+        Command::Train(train) => commands::train::run(&train, config, output),
         Command::Data(data) => commands::data::run(&data, output),
         Command::Validate(validate) => commands::validate::run(&validate, output),
         Command::Config(command) => commands::config::run(&command, config, output),

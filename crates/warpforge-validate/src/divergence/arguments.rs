@@ -4,7 +4,7 @@ use warpforge_golden::{Bundle, ProgramEntry};
 use warpforge_tensor::Tensor;
 
 use crate::outcome::mapped;
-use crate::programs::{ModelArguments, update_arguments};
+use crate::programs::{Inputs, ModelArguments, update_arguments};
 use crate::validation::Judged;
 use crate::{Kind, ValidateError};
 
@@ -21,7 +21,7 @@ pub(super) fn of<'a>(
         let entry = bundle.program("forward")?;
         let weights = mapped(&bundle.tensors(&evaluation.weights)?, |_| true)?;
         let inputs = bundle.tensors(&evaluation.inputs)?;
-        let arguments = ModelArguments { weights: &weights, inputs: &inputs, prefix: "" };
+        let arguments = ModelArguments { weights: &weights, inputs: Inputs::File(&inputs, "") };
         return Ok((entry, arguments.of(entry)?));
     };
     let Some(step) = manifest.steps.iter().find(|step| step.index == index) else {
@@ -47,7 +47,7 @@ pub(super) fn of<'a>(
                 return Err(ValidateError::Mismatched(format!("step {index} has no such rank")));
             };
             let inputs = bundle.tensors(&rank.inputs)?;
-            let arguments = ModelArguments { weights: &weights, inputs: &inputs, prefix: "" };
+            let arguments = ModelArguments { weights: &weights, inputs: Inputs::File(&inputs, "") };
             Ok((entry, arguments.of(entry)?))
         }
     }

@@ -11,6 +11,7 @@ mod null;
 pub mod python_package;
 pub mod report;
 pub mod run;
+pub mod train;
 
 use std::path::PathBuf;
 
@@ -65,6 +66,8 @@ pub enum Command {
     Golden(golden::GoldenArguments),
     /// Judge a model by a golden bundle: loss, activations, gradients and updates of every step
     Validate(Box<golden::ValidateArguments>),
+    /// Train a model on data as it is published, with checkpoints, and measure how good it is
+    Train(train::TrainArguments),
     /// The data sets of recipes: where they are expected, whether they are as published, their licences
     Data(data::DataArguments),
     /// Show the configuration and where each value came from

@@ -9,7 +9,7 @@ use crate::arguments::export_model::ExportModelArguments;
 use crate::exit::Exit;
 use crate::output::Output;
 
-const EXPORTER: Package = Package {
+pub(super) const EXPORTER: Package = Package {
     module: "warpforge.export",
     title: "the exporter",
     thrift: "--no-weights needs far less",

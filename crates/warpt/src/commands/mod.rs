@@ -14,4 +14,5 @@ pub mod monitor;
 pub mod python_package;
 pub mod report;
 pub mod run;
+pub mod train;
 pub mod validate;

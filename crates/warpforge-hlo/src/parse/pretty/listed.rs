@@ -20,16 +20,19 @@ impl Parser<'_> {
             "stablehlo.compare" => {
                 let direction = self.cursor.word().to_owned();
                 read.attributes.push("comparison_direction", word(direction));
-                self.cursor.expect(",")?;
             }
             _ => {}
         }
         let parenthesis = self.cursor.eat("(");
-        let mut first = true;
+        let compared = name == "stablehlo.compare";
+        let mut first = !compared;
         while !matches!(self.cursor.peek(), Some(b':' | b'{' | b'[' | b')' | b'<' | b'}') | None)
             && self.cursor.peek_word() != "loc"
         {
             if !std::mem::take(&mut first) && !self.cursor.eat(",") {
+                if compared && read.operands.is_empty() {
+                    self.cursor.expect(",")?;
+                }
                 break;
             }
             self.item(name, short, &mut read)?;
