@@ -145,6 +145,12 @@ pub fn free_run(
 }
 
 impl FreeRun {
+    /// Whether the curves alone could be the golden ones.
+    pub fn curves_match(&self) -> bool {
+        curves_verdict(&self.curves, self.p_value, self.largest_share, self.final_share)
+            == FreeVerdict::Match
+    }
+
     /// Lets everything beside the curves have its say.
     fn weigh(&mut self) {
         let different = self.batches.as_ref().is_some_and(|batches| batches.different > 0);
@@ -236,7 +242,6 @@ fn judged(recipe: &str, run: Run, curves: Vec<Curve>) -> FreeRun {
             curve.loss.iter().zip(&curve.golden).map(|(own, golden)| own - golden).collect()
         })
         .collect();
-    let finite = curves.iter().all(|curve| curve.loss.iter().all(|loss| loss.is_finite()));
     let test = sign_flip(&differences, 0);
     let steps = curves.first().map_or(0, |curve| curve.loss.len());
     let mean = |step: usize, of: fn(&Curve) -> &Vec<f64>| -> f64 {
@@ -253,15 +258,7 @@ fn judged(recipe: &str, run: Run, curves: Vec<Curve>) -> FreeRun {
         _ => 0.0,
     };
     let p_value = test.map(|test| test.p_value);
-    let verdict = if !finite || final_share > FINAL_SHARE {
-        FreeVerdict::Mismatch
-    } else if curves.len() < FEWEST_SEEDS {
-        FreeVerdict::Inconclusive
-    } else if p_value.is_some_and(|p| p <= ALPHA) && largest_share > NEGLIGIBLE {
-        FreeVerdict::Mismatch
-    } else {
-        FreeVerdict::Match
-    };
+    let verdict = curves_verdict(&curves, p_value, largest_share, final_share);
     FreeRun {
         recipe: recipe.to_owned(),
         run,
@@ -274,6 +271,25 @@ fn judged(recipe: &str, run: Run, curves: Vec<Curve>) -> FreeRun {
         targets: Vec::new(),
         speed: None,
         verdict,
+    }
+}
+
+/// What curves alone say.
+fn curves_verdict(
+    curves: &[Curve],
+    p_value: Option<f64>,
+    largest_share: f64,
+    final_share: f64,
+) -> FreeVerdict {
+    let finite = curves.iter().all(|curve| curve.loss.iter().all(|loss| loss.is_finite()));
+    if !finite || final_share > FINAL_SHARE {
+        FreeVerdict::Mismatch
+    } else if curves.len() < FEWEST_SEEDS {
+        FreeVerdict::Inconclusive
+    } else if p_value.is_some_and(|p| p <= ALPHA) && largest_share > NEGLIGIBLE {
+        FreeVerdict::Mismatch
+    } else {
+        FreeVerdict::Match
     }
 }
 

@@ -88,6 +88,8 @@ impl Judge<'_> {
         self.validation.timing.push(Timing {
             step: step.index,
             seconds: own + outcome.update_seconds,
+            gradients_seconds: own,
+            update_seconds: outcome.update_seconds,
             golden_seconds: golden,
         });
         Ok(())

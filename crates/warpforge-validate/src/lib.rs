@@ -3,7 +3,8 @@
 //! [`StepLocked`] computes: every step starts from the golden state, so an error stays in the step that made it. What it computes is an
 //! [`Outcome`], which can be saved and read back; [`judge()`] compares one with the bundle and knows nothing of how it
 //! came about. The [`Validation`] says what matched, by how much, and what was not judged and why. [`free_run()`] trains from the
-//! golden start on its own and judges loss curves as wholes.
+//! golden start on its own and judges loss curves as wholes. [`spreads()`] holds golden bundles against each other, and
+//! [`suggest()`] makes rules of tolerance from that.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -19,6 +20,8 @@ mod outcome;
 mod programs;
 mod questions;
 mod runner;
+mod spread;
+mod suggest;
 mod targets;
 mod tolerances;
 mod validation;
@@ -37,6 +40,8 @@ pub use observe::observed;
 pub use outcome::{Named, Outcome, RankOutcome, Saved, Saver};
 pub use questions::BatchesCompared;
 pub use runner::{Disturbance, Precision, Runner, Tier};
+pub use spread::{Spread, Spreads, spreads};
+pub use suggest::{FACTOR, KindSpread, Suggestion, suggest};
 pub use targets::{METRIC_POINTS, MetricJudged, SLOWER, Speed, TargetJudged};
 pub use tolerances::{Rule, Tolerances};
 pub use validation::{Judged, Summary, Timing, Validation};

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use warpforge_tensor::{Tensor, Tolerance};
 
 use crate::kind::{Kind, Scaled};
@@ -16,24 +16,38 @@ const FILE_LIMIT: u64 = 1 << 20;
 const MOST_RULES: usize = 1000;
 
 /// A rule: tensors whose `KIND/NAME` matches are judged by it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// `KIND/NAME`, where `*` stands for any text: `gradient/*.key.bias`.
     pub tensor: String,
     /// The relative error allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub relative: Option<f64>,
     /// The absolute error allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub absolute: Option<f64>,
     /// An absolute error allowed as a share of the largest expected magnitude.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub of_largest: Option<f64>,
     /// A distance in units of the last place that is allowed in any case.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ulps: Option<u64>,
     /// Why.
     pub reason: String,
 }
 
-#[derive(Deserialize)]
+impl Rule {
+    /// Rules as the text of a file; nothing where there are none.
+    pub fn to_toml(rules: &[Self]) -> String {
+        if rules.is_empty() {
+            return String::new();
+        }
+        toml::to_string(&File { rule: rules.to_vec() }).expect("rules hold texts and numbers")
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
@@ -128,7 +142,7 @@ pub(crate) fn largest(tensor: &Tensor) -> f64 {
 }
 
 /// Whether a text is what a pattern says, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;

@@ -46,6 +46,10 @@ pub struct Timing {
     pub step: u64,
     /// Loss, gradients and update here.
     pub seconds: f64,
+    /// Loss and gradients here; of several ranks, those of the slowest.
+    pub gradients_seconds: f64,
+    /// The update here.
+    pub update_seconds: f64,
     /// The same in the golden run, on its machine.
     pub golden_seconds: Option<f64>,
 }

@@ -7,7 +7,7 @@ use warpforge_golden::Bundle;
 use warpforge_tensor::{DType, Tensor};
 use warpforge_validate::{
     Kind, Outcome, Precision, Runner, Saved, StepLocked, Tier, Tolerances, Validation, compare,
-    judge, validate,
+    judge, spreads, validate,
 };
 
 fn fixture(name: &str) -> PathBuf {
@@ -202,4 +202,19 @@ fn what_is_missing_is_an_error() {
         said(|outcome| outcome.ranks[0].gradients[0].1 = outcome.ranks[0].loss.clone())
             .contains("cannot compare")
     );
+}
+
+#[test]
+fn only_bundles_of_the_same_training_are_held_against_each_other() {
+    let golden = Bundle::open(fixture("mlp")).unwrap();
+    let presets = Tolerances::presets(Precision::AsWritten);
+    for (other, reason) in
+        [("mlp", "it is the same bundle"), ("mlp-ranks", "it was trained by 2 ranks, not 1")]
+    {
+        let other = Bundle::open(fixture(other)).unwrap();
+        let error = spreads(&golden, &[other], &presets).unwrap_err().to_string();
+        assert!(error.contains("cannot be compared with") && error.contains(reason), "{error}");
+    }
+    let nothing = spreads(&golden, &[], &presets).unwrap();
+    assert_eq!((nothing.tensors.len(), nothing.steps.len()), (0, 0));
 }

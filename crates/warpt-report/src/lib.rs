@@ -8,7 +8,7 @@ pub mod ab;
 pub mod compare;
 pub mod formats;
 pub mod gate;
-mod html;
+pub mod html;
 pub mod inventory;
 pub mod junit;
 pub mod listing;

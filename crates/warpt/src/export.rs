@@ -35,3 +35,9 @@ impl ExportArguments {
 pub fn write<T: serde::Serialize>(path: &Path, value: &T) -> Result<()> {
     Ok(write_atomically(path, to_json(value).as_bytes())?)
 }
+
+/// A name from elsewhere as part of a file's or benchmark's name: whoever made it may have called it anything.
+pub fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
+    name.chars().take(60).map(plain).collect()
+}

@@ -58,7 +58,7 @@ fn dispatch(arguments: Arguments, output: &mut Output) -> anyhow::Result<Exit> {
         Command::Golden(golden) => commands::golden::run(&golden, config, output),
         Command::Train(train) => commands::train::run(&train, config, output),
         Command::Data(data) => commands::data::run(&data, output),
-        Command::Validate(validate) => commands::validate::run(&validate, output),
+        Command::Validate(validate) => commands::validate::run(&validate, config, output),
         Command::Config(command) => commands::config::run(&command, config, output),
         Command::Licences => commands::documentation::licences(output),
         Command::Completions(completions) => {

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use warpt_stats::summary::Summary;
+use warpt_stats::warning;
 
+use super::Notice;
 use crate::component::BenchmarkId;
 
 /// A single scalar result; `value` is the median of the samples unless `summary` is absent.
@@ -45,6 +47,63 @@ pub struct BenchmarkMetric {
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: Map<String, Value>,
+}
+
+impl BenchmarkMetric {
+    /// A number without samples. Nothing has checked it.
+    pub fn single(
+        benchmark: &BenchmarkId,
+        name: &str,
+        unit: &str,
+        higher_is_better: bool,
+        tags: BTreeMap<String, String>,
+        value: f64,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            higher_is_better,
+            id: Some(metric_id(benchmark, name, &tags)),
+            tags: Some(tags).filter(|tags| !tags.is_empty()),
+            summary: None,
+            samples: None,
+            ceiling: None,
+            verified: None,
+            supporting: false,
+            extra: Map::new(),
+        }
+    }
+
+    /// The median of samples, with their summary; none where no sample is finite. Nothing has checked it.
+    pub fn of_samples(
+        benchmark: &BenchmarkId,
+        name: &str,
+        unit: &str,
+        higher_is_better: bool,
+        tags: BTreeMap<String, String>,
+        samples: Vec<f64>,
+    ) -> Option<Self> {
+        let summary = Summary::of(&samples)?;
+        let metric = Self::single(benchmark, name, unit, higher_is_better, tags, summary.median);
+        let samples = Some(SampleData::Inline { values: samples });
+        Some(Self { summary: Some(summary), samples, ..metric })
+    }
+
+    /// What a reader of its samples should know.
+    pub fn notices(&self) -> impl Iterator<Item = Notice> + '_ {
+        let found = match (&self.samples, &self.summary) {
+            (Some(SampleData::Inline { values }), Some(summary)) => {
+                warning::warnings(values, summary)
+            }
+            _ => Vec::new(),
+        };
+        found.into_iter().map(|warning| Notice {
+            code: warning.code().into(),
+            message: format!("{}: {}", self.name, warning.message()),
+            metric: self.id.clone(),
+        })
+    }
 }
 
 /// Raw samples: in the record when few, in the sidecar file beside it when many.

@@ -112,6 +112,42 @@ pub struct BenchmarkRunResult {
     pub extra: Map<String, Value>,
 }
 
+impl BenchmarkRunResult {
+    /// The result of what begins now: failed, for no reason yet, until it [ends](Self::end).
+    pub fn begun(spec: BenchmarkSpec, system: Option<Machine>) -> Self {
+        let now = Timestamp::now();
+        Self {
+            spec,
+            metrics: Vec::new(),
+            success: false,
+            outcome: Outcome::Failed,
+            error_message: None,
+            start_time: now,
+            end_time: now,
+            system,
+            checks: Vec::new(),
+            warnings: Vec::new(),
+            conditions: None,
+            timeline: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// How it ended, with the reason where it did not pass.
+    pub fn end(&mut self, outcome: Outcome, reason: Option<String>) {
+        self.outcome = outcome;
+        self.success = outcome == Outcome::Passed;
+        self.error_message = reason;
+    }
+
+    /// What happened on the machine meanwhile, and what its reader should know of that.
+    pub fn happened_meanwhile(&mut self, conditions: Conditions) {
+        self.warnings.extend(outcome::condition_warnings(&conditions));
+        self.conditions = Some(conditions);
+        self.end_time = Timestamp::now();
+    }
+}
+
 /// How far a run got.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

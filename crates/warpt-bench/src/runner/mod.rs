@@ -107,15 +107,16 @@ impl Runner<'_> {
 
     /// Runs one benchmark in this process.
     pub fn run_benchmark(&mut self, item: &Selected, request: &RunRequest) -> Finished {
-        let mut result = empty_result(item, Some(Machine::clone(&self.machine)));
+        let mut result =
+            BenchmarkRunResult::begun(item.spec.clone(), Some(Machine::clone(&self.machine)));
         let context = self.context(item, request);
         let probe = ConditionsProbe::begin(&SystemRoot::live());
         let mut environment_error = false;
         match item.benchmark.prepare(&context) {
-            Err(Unready::Skipped(reason)) => end(&mut result, Outcome::Skipped, Some(reason)),
+            Err(Unready::Skipped(reason)) => result.end(Outcome::Skipped, Some(reason)),
             Err(Unready::Failed(reason)) => {
                 environment_error = true;
-                end(&mut result, Outcome::Failed, Some(reason));
+                result.end(Outcome::Failed, Some(reason));
             }
             Ok(cases) => match self.run_cases(cases, request, &context, &mut result) {
                 Ok(()) => {
@@ -125,14 +126,11 @@ impl Runner<'_> {
                 }
                 Err(error) => {
                     environment_error = matches!(error, CaseError::Environment(_));
-                    end(&mut result, Outcome::Failed, Some(error.to_string()));
+                    result.end(Outcome::Failed, Some(error.to_string()));
                 }
             },
         }
-        let conditions = probe.end();
-        result.warnings.extend(summarize::condition_warnings(&conditions));
-        result.conditions = Some(conditions);
-        result.end_time = Timestamp::now();
+        result.happened_meanwhile(probe.end());
         Finished { result, environment_error }
     }
 
@@ -150,8 +148,11 @@ impl Runner<'_> {
         match isolation.run(&child, &self.cancel, self.observer) {
             Ok(finished) => finished,
             Err(error) => {
-                let mut result = empty_result(item, Some(Machine::clone(&self.machine)));
-                end(&mut result, Outcome::Failed, Some(error.to_string()));
+                let mut result = BenchmarkRunResult::begun(
+                    item.spec.clone(),
+                    Some(Machine::clone(&self.machine)),
+                );
+                result.end(Outcome::Failed, Some(error.to_string()));
                 result.end_time = Timestamp::now();
                 Finished { result, environment_error: false }
             }
@@ -226,43 +227,18 @@ fn memory_limit(machine: &Machine) -> u64 {
     limit.map_or(free, |limit| free.min(limit)) / 4 * 3
 }
 
-fn empty_result(item: &Selected, system: Option<Machine>) -> BenchmarkRunResult {
-    let now = Timestamp::now();
-    BenchmarkRunResult {
-        spec: item.spec.clone(),
-        metrics: Vec::new(),
-        success: false,
-        outcome: Outcome::Failed,
-        error_message: None,
-        start_time: now,
-        end_time: now,
-        system,
-        checks: Vec::new(),
-        warnings: Vec::new(),
-        conditions: None,
-        timeline: None,
-        extra: serde_json::Map::new(),
-    }
-}
-
-fn end(result: &mut BenchmarkRunResult, outcome: Outcome, reason: Option<String>) {
-    result.outcome = outcome;
-    result.success = outcome == Outcome::Passed;
-    result.error_message = reason;
-}
-
 /// Passed when something was measured and every check held.
 fn judge(result: &mut BenchmarkRunResult) {
     let broken: Vec<&Check> = result.checks.iter().filter(|check| !check.passed).collect();
     if let Some(first) = broken.first() {
         let reason = format!("check failed: {}: {}", first.name, first.detail);
-        end(result, Outcome::Failed, Some(reason));
+        result.end(Outcome::Failed, Some(reason));
     } else if result.metrics.iter().all(|metric: &BenchmarkMetric| metric.summary.is_none()) {
         let reasons: Vec<&str> = result.warnings.iter().map(|w| w.message.as_str()).collect();
         let reason = format!("no case could run here: {}", reasons.join("; "));
-        end(result, Outcome::Skipped, Some(reason));
+        result.end(Outcome::Skipped, Some(reason));
     } else {
-        end(result, Outcome::Passed, None);
+        result.end(Outcome::Passed, None);
     }
 }
 

@@ -4,7 +4,7 @@
 use warpt_history::compare::{Change, RecordComparison};
 use warpt_stats::paired::Verdict;
 
-use super::markup::{cell, escape, escape_within, fold, table};
+use super::markup::{self, cell, escape, escape_within, fold, table};
 use super::plot::{Scale, short, svg};
 use crate::compare::{explanations, signed};
 use crate::number::significant;
@@ -114,10 +114,7 @@ fn sentence(text: &str) -> String {
 fn tiles(comparison: &RecordComparison) -> String {
     let counts = &comparison.counts;
     let tile = |count: usize, name: &str, class: &str| {
-        let class = if count > 0 { class } else { "" };
-        format!(
-            "<div class=\"tile\"><b class=\"{class}\">{count}</b><span class=\"soft small\">{name}</span></div>"
-        )
+        markup::tile(&count.to_string(), name, if count > 0 { class } else { "" })
     };
     format!(
         "<div class=\"tiles\">{}{}{}{}{}{}</div>\n",

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::markup::{escape_within, fold};
-use super::plot::{Path, Scale, short, svg, text};
+use super::plot::{Path, Scale, axes, short, svg, text};
 use crate::number::significant;
 use crate::report::{Series, SeriesPoint};
 
@@ -89,11 +89,7 @@ fn drawing(series: &Series) -> String {
     let across = Scale::linear(0.0, last, left, right);
     let down = Scale::linear(low - margin, high + margin, bottom, top);
     let mut content = String::new();
-    let mut axis = Path::default();
-    axis.push('M', left, top);
-    axis.push('L', left, bottom);
-    axis.push('L', right, bottom);
-    content.push_str(&axis.draw("axis"));
+    content.push_str(&axes(left, right, top, bottom));
     let mut band = Path::default();
     for (index, point) in &points {
         if let Some((low, high)) = point.interval.filter(|(l, h)| l.is_finite() && h.is_finite()) {

@@ -1,8 +1,9 @@
 //! The machine as a table, and what differs between the machines and software of several runs.
 
+use warpt_bench::BenchmarkSuiteRun;
 use warpt_history::compare::{Fact, facts};
 
-use super::markup::{cell, escape_within, fold, table};
+use super::markup::{self, cell, escape_within, fold, table};
 use crate::report::Report;
 
 /// Runs shown side by side; more would not fit a screen.
@@ -10,8 +11,12 @@ const MAX_RUNS: usize = 8;
 
 /// Every known fact about the last run's machine, by part.
 pub(super) fn render(report: &Report) -> String {
-    let Some(last) = report.runs.last() else { return String::new() };
-    let facts = facts(&last.run);
+    report.runs.last().map(|last| of_run(&last.run)).unwrap_or_default()
+}
+
+/// Every known fact about the machine of a run, by part.
+pub fn of_run(run: &BenchmarkSuiteRun) -> String {
+    let facts = facts(run);
     let mut areas: Vec<(&str, Vec<&Fact>)> = Vec::new();
     for fact in facts.iter().filter(|fact| fact.value.is_some()) {
         match areas.iter_mut().find(|(area, _)| *area == fact.area) {
@@ -21,16 +26,13 @@ pub(super) fn render(report: &Report) -> String {
     }
     let mut body = String::new();
     for (area, facts) in areas {
-        let rows: String = facts
-            .iter()
-            .map(|fact| {
-                let value = fact.value.as_deref().unwrap_or_default();
-                format!("<tr><th>{}</th><td>{}</td></tr>", fact.name, escape_within(value, 400))
-            })
-            .collect();
+        let rows = facts.iter().map(|fact| {
+            let value = fact.value.as_deref().unwrap_or_default();
+            (fact.name.as_str(), escape_within(value, 400))
+        });
+        let table = markup::facts(rows);
         let noun = if facts.len() == 1 { "fact" } else { "facts" };
         let title = format!("{area}: {} {noun}", facts.len());
-        let table = format!("<table class=\"fact\"><tbody>{rows}</tbody></table>");
         body.push_str(&fold(&title, &table, matches!(area, "cpu" | "software")));
     }
     body

@@ -7,12 +7,12 @@ use crate::text::inert;
 const MAX_CHARS: usize = 600;
 
 /// Text from outside, safe between tags and inside quotes.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     escape_within(text, MAX_CHARS)
 }
 
 /// The same with a length of one's own.
-pub(super) fn escape_within(text: &str, max_chars: usize) -> String {
+pub fn escape_within(text: &str, max_chars: usize) -> String {
     let mut escaped = String::with_capacity(text.len().min(max_chars) + 8);
     for c in inert(text, max_chars).chars() {
         match c {
@@ -28,7 +28,7 @@ pub(super) fn escape_within(text: &str, max_chars: usize) -> String {
 }
 
 /// A folded section; `body` is markup, `title` is text.
-pub(super) fn fold(title: &str, body: &str, open: bool) -> String {
+pub fn fold(title: &str, body: &str, open: bool) -> String {
     let open = if open { " open" } else { "" };
     format!(
         "<details class=\"fold\"{open}><summary>{}</summary><div class=\"inside\">{body}</div></details>\n",
@@ -36,18 +36,34 @@ pub(super) fn fold(title: &str, body: &str, open: bool) -> String {
     )
 }
 
-/// A section with a heading and an anchor; both are words of this crate.
+/// A number or word that stands out, with its name; both are words of this program.
+pub fn tile(value: &str, name: &str, class: &str) -> String {
+    format!(
+        "<div class=\"tile\"><b class=\"{class}\">{value}</b><span class=\"soft small\">{name}</span></div>"
+    )
+}
+
+/// Names and values below each other; values are markup.
+pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let rows: String = facts
+        .into_iter()
+        .map(|(name, value)| format!("<tr><th>{}</th><td>{value}</td></tr>", escape(name)))
+        .collect();
+    format!("<table class=\"fact\"><tbody>{rows}</tbody></table>")
+}
+
+/// A section with a heading and an anchor; both are words of this program.
 pub(super) fn section(anchor: &str, title: &str, body: &str) -> String {
     format!("<section id=\"{anchor}\">\n<h2>{title}</h2>\n{body}</section>\n")
 }
 
 /// A cell of a table that becomes a labelled line on a phone.
-pub(super) fn cell(label: &str, class: &str, content: &str) -> String {
+pub fn cell(label: &str, class: &str, content: &str) -> String {
     format!("<td class=\"{class}\" data-label=\"{label}\">{content}</td>")
 }
 
 /// A table with these column names; `rows` is markup.
-pub(super) fn table(columns: &[(&str, &str)], rows: &str) -> String {
+pub fn table(columns: &[(&str, &str)], rows: &str) -> String {
     let head: String =
         columns.iter().map(|(name, class)| format!("<th class=\"{class}\">{name}</th>")).collect();
     format!(

@@ -5,7 +5,7 @@ use warpt_bench::record::BenchmarkSuiteRun;
 use warpt_machine::monitor::MonitorRecord;
 
 use super::markup::escape_within;
-use super::plot::{Path, Scale, short, svg, text};
+use super::plot::{Path, Scale, axes, short, svg, text};
 use crate::number::{seconds, significant};
 use crate::report::Report;
 
@@ -108,11 +108,7 @@ fn chart(
             ));
         }
     }
-    let mut axis = Path::default();
-    axis.push('M', left, top);
-    axis.push('L', left, bottom);
-    axis.push('L', right, bottom);
-    content.push_str(&axis.draw("axis"));
+    content.push_str(&axes(left, right, top, bottom));
     let total: usize = stretches.iter().map(Vec::len).sum();
     let step = total.div_ceil(MAX_POINTS).max(1);
     for (_, class, read) in lines {

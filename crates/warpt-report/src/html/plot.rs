@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// A linear or logarithmic scale from values to pixels.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scale {
+pub struct Scale {
     low: f64,
     high: f64,
     from: f64,
@@ -15,7 +15,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// `low` to `high` onto the pixels `from` to `to`; a range without width is widened.
-    pub(super) fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
+    pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (low, high) = if high > low {
             (low, high)
         } else {
@@ -26,12 +26,12 @@ impl Scale {
     }
 
     /// The same on the scale of logarithms; both ends are above zero.
-    pub(super) fn logarithmic(low: f64, high: f64, from: f64, to: f64) -> Self {
+    pub fn logarithmic(low: f64, high: f64, from: f64, to: f64) -> Self {
         Self { low: low.ln(), high: high.ln(), from, to, logarithmic: true }
     }
 
     /// The pixel of a value, kept within the scale.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub fn at(&self, value: f64) -> f64 {
         let value = if self.logarithmic { value.max(f64::MIN_POSITIVE).ln() } else { value };
         let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         let share = if share.is_finite() { share } else { 0.0 };
@@ -41,17 +41,18 @@ impl Scale {
 
 /// A path under construction.
 #[derive(Debug, Default)]
-pub(super) struct Path {
+pub struct Path {
     text: String,
 }
 
 impl Path {
-    pub(super) fn push(&mut self, command: char, x: f64, y: f64) {
+    /// Goes on to a point: `M` without a line, `L` with one.
+    pub fn push(&mut self, command: char, x: f64, y: f64) {
         write!(self.text, "{command}{} {}", short(x), short(y)).expect("text grows");
     }
 
     /// A bar standing on `bottom`.
-    pub(super) fn bar(&mut self, x: f64, bottom: f64, width: f64, height: f64) {
+    pub fn bar(&mut self, x: f64, bottom: f64, width: f64, height: f64) {
         write!(
             self.text,
             "M{} {}v-{}h{}v{}z",
@@ -65,7 +66,7 @@ impl Path {
     }
 
     /// A line through points; a gap where one is missing.
-    pub(super) fn polyline(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> Self {
+    pub fn polyline(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> Self {
         let mut path = Self::default();
         let mut drawing = false;
         for point in points {
@@ -80,11 +81,13 @@ impl Path {
         path
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing was drawn yet.
+    pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    pub(super) fn draw(&self, class: &str) -> String {
+    /// The path as markup; nothing where it is empty.
+    pub fn draw(&self, class: &str) -> String {
         if self.is_empty() {
             return String::new();
         }
@@ -92,14 +95,19 @@ impl Path {
     }
 }
 
+/// The two axes of a chart between these pixels.
+pub fn axes(left: f64, right: f64, top: f64, bottom: f64) -> String {
+    Path::polyline([Some((left, top)), Some((left, bottom)), Some((right, bottom))]).draw("axis")
+}
+
 /// One decimal, without it where it is zero.
-pub(super) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// A drawing with a description for those who do not see it; `label` is escaped by the caller.
-pub(super) fn svg(width: f64, height: f64, class: &str, label: &str, content: &str) -> String {
+pub fn svg(width: f64, height: f64, class: &str, label: &str, content: &str) -> String {
     let (width, height) = (short(width), short(height));
     format!(
         "<svg class=\"{class}\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
@@ -108,6 +116,6 @@ pub(super) fn svg(width: f64, height: f64, class: &str, label: &str, content: &s
 }
 
 /// Text in a drawing; `anchor` is start, middle or end.
-pub(super) fn text(x: f64, y: f64, anchor: &str, content: &str) -> String {
+pub fn text(x: f64, y: f64, anchor: &str, content: &str) -> String {
     format!("<text x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{content}</text>", short(x), short(y))
 }

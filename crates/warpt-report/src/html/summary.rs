@@ -3,7 +3,7 @@
 use warpt_bench::record::{BenchmarkSuiteRun, Outcome, RunState};
 use warpt_machine::preflight::Severity;
 
-use super::markup::{escape, escape_within, fold};
+use super::markup::{self, escape, escape_within, fold};
 use crate::number;
 use crate::report::{NamedRun, Report, start};
 
@@ -46,9 +46,7 @@ fn tiles(run: &BenchmarkSuiteRun) -> String {
         .count();
     let mut tiles = String::new();
     let mut tile = |value: String, name: &str, class: &str| {
-        tiles.push_str(&format!(
-            "<div class=\"tile\"><b class=\"{class}\">{value}</b><span class=\"soft small\">{name}</span></div>"
-        ));
+        tiles.push_str(&markup::tile(&value, name, class));
     };
     let count = |outcome| run.count(outcome);
     tile(count(Outcome::Passed).to_string(), "passed", "good");

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::key_value;
 use super::python_package::PythonPackageArguments;
 use super::run::{Precision, Tier, size};
+use crate::export::ExportArguments;
 
 /// `warpt golden` and what follows.
 #[derive(Debug, Args)]
@@ -78,6 +80,13 @@ pub struct ValidateArguments {
     /// Train from the start of every golden run instead, and judge the loss curves as wholes
     #[arg(long, conflicts_with_all = ["steps", "save_results", "tolerances"])]
     pub free_run: bool,
+    /// Run nothing: write tolerances to this file, from how far golden bundles of the same training lie apart
+    #[arg(long, value_name = "FILE", requires = "golden", conflicts_with_all = [
+        "free_run", "steps", "save_results", "tolerances", "junit", "html", "export", "export_file", "label"])]
+    pub suggest_tolerances: Option<PathBuf>,
+    /// With --suggest-tolerances: the same training made with other threads or types (repeatable)
+    #[arg(long, value_name = "DIR", requires = "suggest_tolerances", num_args = 1..)]
+    pub golden: Vec<PathBuf>,
     /// Refuse programs that need more memory, such as 12GiB [default: 80% of what is free]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_memory: Option<u64>,
@@ -93,6 +102,26 @@ pub struct ValidateArguments {
     /// How it is judged and shown
     #[command(flatten)]
     pub judgement: JudgementArguments,
+    /// What is kept of it
+    #[command(flatten)]
+    pub record: RecordArguments,
+}
+
+/// What is kept of a validation: a record as benchmarks have it.
+#[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// Add a label to the record's metadata (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub label: Vec<(String, String)>,
+    /// Hide host names, serial numbers and addresses in the record and the page
+    #[arg(long)]
+    pub redact: bool,
+    /// Where the record goes
+    #[command(flatten)]
+    pub export: ExportArguments,
+    /// Do not add the run to the history
+    #[arg(long)]
+    pub no_history: bool,
 }
 
 /// What follows `warpt validate`.
@@ -128,4 +157,7 @@ pub struct JudgementArguments {
     /// Also write every comparison as a test case to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Also write a page for people to this file, as HTML that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }

@@ -53,13 +53,22 @@ fn show(arguments: &GoldenInspectArguments, output: &mut Output) -> Result<Exit>
 
 /// The bundle at a glance.
 fn page(bundle: &Bundle, width: usize) -> String {
+    let mut table = TextTable::new(&[]);
+    for (name, fact) in facts(bundle) {
+        table.row(&[name.to_owned(), fact]);
+    }
+    table.render(width)
+}
+
+/// What a bundle holds, by name; texts are as the bundle has them.
+pub(super) fn facts(bundle: &Bundle) -> Vec<(&'static str, String)> {
     let manifest = bundle.manifest();
     let Manifest { model, configuration, .. } = manifest;
     let exported = &bundle.programs().model;
-    let mut table = TextTable::new(&[]);
+    let mut facts = Vec::new();
     let name = model.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
-    table.row(&[
-        "model".to_owned(),
+    facts.push((
+        "model",
         format!(
             "{}{name}: {}, {} parameters of {}, {}",
             model.recipe,
@@ -68,13 +77,13 @@ fn page(bundle: &Bundle, width: usize) -> String {
             configuration.dtype,
             model.weights
         ),
-    ]);
+    ));
     let options: Vec<String> =
         model.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    table.row(&["options".to_owned(), options.join(" ").replace('"', "")]);
+    facts.push(("options", options.join(" ").replace('"', "")));
     let autocast = configuration.autocast.as_ref();
-    table.row(&[
-        "training".to_owned(),
+    facts.push((
+        "training",
         format!(
             "{} steps, {} recorded, batches of {} on {} ranks, {}{}",
             configuration.steps,
@@ -84,10 +93,10 @@ fn page(bundle: &Bundle, width: usize) -> String {
             count(configuration.threads, "thread"),
             autocast.map_or_else(String::new, |kind| format!(", products in {kind}"))
         ),
-    ]);
+    ));
     let optimizer = &configuration.optimizer;
-    table.row(&[
-        "optimizer".to_owned(),
+    facts.push((
+        "optimizer",
         format!(
             "{}, {} learning rate {}, betas {} {}, epsilon {}, weight decay {}",
             optimizer.name,
@@ -98,38 +107,38 @@ fn page(bundle: &Bundle, width: usize) -> String {
             optimizer.epsilon,
             optimizer.weight_decay
         ),
-    ]);
+    ));
     let seeds = &manifest.seeds;
-    table.row(&["seeds".to_owned(), format!("weights {}, data {}", seeds.weights, seeds.data)]);
+    facts.push(("seeds", format!("weights {}, data {}", seeds.weights, seeds.data)));
     for data in &manifest.data {
         let line = format!("{} ({}): {}", data.name, data.licence, data.description);
-        table.row(&["data".to_owned(), line]);
+        facts.push(("data", line));
     }
     let versions: Vec<String> =
         manifest.generator.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    table.row(&["made with".to_owned(), versions.join(", ")]);
+    facts.push(("made with", versions.join(", ")));
     let machine: Vec<String> =
         manifest.machine.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    table.row(&["made on".to_owned(), machine.join(", ").replace('"', "")]);
+    facts.push(("made on", machine.join(", ").replace('"', "")));
     let programs: Vec<&str> =
         bundle.programs().programs.iter().map(|program| program.name.as_str()).collect();
-    table.row(&["programs".to_owned(), programs.join(", ")]);
-    table.row(&[
-        "activations".to_owned(),
+    facts.push(("programs", programs.join(", ")));
+    facts.push((
+        "activations",
         count(manifest.activations.len() as u64, "tensor") + " of each rank and step",
-    ]);
+    ));
     let curve = bundle.loss_curve();
     if let (Some(first), Some(last)) = (curve.loss.first(), curve.loss.last()) {
         let total: f64 = curve.seconds.iter().sum();
         let each = seconds(total / curve.seconds.len() as f64);
-        table.row(&[
-            "loss".to_owned(),
+        facts.push((
+            "loss",
             format!(
                 "{} at first, {} at last, {each} a step",
                 significant(*first),
                 significant(*last)
             ),
-        ]);
+        ));
     }
     let metrics: Vec<String> = bundle
         .metrics()
@@ -137,17 +146,17 @@ fn page(bundle: &Bundle, width: usize) -> String {
         .iter()
         .map(|(name, value)| format!("{name} {}", significant(*value)))
         .collect();
-    table.row(&["metrics".to_owned(), metrics.join(", ")]);
-    table.row(&[
-        "files".to_owned(),
+    facts.push(("metrics", metrics.join(", ")));
+    facts.push((
+        "files",
         format!(
             "{}, {}, every digest verified",
             count(manifest.files.len() as u64, "file"),
             bytes(bundle.bytes())
         ),
-    ]);
-    table.row(&["digest".to_owned(), bundle.digest().to_owned()]);
-    table.render(width)
+    ));
+    facts.push(("digest", bundle.digest().to_owned()));
+    facts
 }
 
 /// A number of things.

@@ -17,6 +17,7 @@ use crate::arguments::report::ReportArguments;
 use crate::commands::history;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::export::plain;
 use crate::output::Output;
 
 /// Samples kept per metric: enough for a picture and for other tools' tests.
@@ -103,16 +104,10 @@ fn target(arguments: &ReportArguments, format: &Format, report: &Report) -> Opti
         Some(path) if path.as_os_str() == "-" => None,
         Some(path) => Some(path.clone()),
         None if format.name == "html" => {
-            let subject = report.runs.last().map(|named| file_part(&named.run.suite));
+            let subject = report.runs.last().map(|named| plain(&named.run.suite));
             let name = default_file_name("report", &subject.unwrap_or_default(), Timestamp::now());
             Some(Path::new(&name).with_extension(format.extension))
         }
         None => None,
     }
-}
-
-/// A suite's name as part of a file's name: a record from elsewhere may call itself anything.
-fn file_part(suite: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
-    suite.chars().take(60).map(plain).collect()
 }

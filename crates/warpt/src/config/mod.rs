@@ -53,7 +53,12 @@ pub const SETTINGS: &[Setting] = &[
     setting("isolate", Kind::Flag, "false", "a process of its own for each benchmark"),
     setting("redact", Kind::Flag, "false", "hide host names, serials and addresses"),
     setting("export", Kind::Flag, "true", "benchmark runs keep a record"),
-    setting("history", Kind::Flag, "true", "benchmark runs are added to the history"),
+    setting(
+        "history",
+        Kind::Flag,
+        "true",
+        "benchmark runs and validations are added to the history",
+    ),
     setting("history_directory", Kind::Text, "", "where the history is"),
     setting("monitor", Kind::Flag, "false", "sample the machine during runs"),
     setting("monitor_interval", Kind::Number(0.01, 3600.0), "1.0", "seconds between samples"),

@@ -70,7 +70,7 @@ pub(super) fn run(
     let end = end?;
     render(arguments, &end, record.as_ref(), timeline.as_ref(), output)?;
     if !arguments.no_history && config.flag("history") {
-        keep(&end.run, &config, output);
+        history::keep(&end.run, &config, output);
     }
     Ok(verdict(&end))
 }
@@ -234,25 +234,6 @@ fn render(
         output.note(&format!("record: {}", record.path().display()));
     }
     Ok(())
-}
-
-/// Adds the run to the history. The measurement is done and kept in its record: a history that cannot be written is a
-/// remark, not a failure.
-fn keep(run: &BenchmarkSuiteRun, config: &Config, output: &mut Output) {
-    if run.benchmarks.is_empty() {
-        return;
-    }
-    let kept = history::open(None, config).and_then(|store| {
-        store.append(run)?;
-        Ok(store.compact_if_due()?)
-    });
-    match kept {
-        Ok(_) => {
-            let id: String = run.run_id.iter().flat_map(|id| id.chars()).take(12).collect();
-            output.note(&format!("history: run {id}"));
-        }
-        Err(error) => output.note(&format!("not added to the history: {error:#}")),
-    }
 }
 
 /// A run passes when something ran and nothing failed.

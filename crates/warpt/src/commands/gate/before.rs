@@ -14,7 +14,7 @@ use warpt_history::store::{Selection, Store};
 use warpt_history::trends::{Itself, Trends};
 
 use crate::arguments::gate::GateArguments;
-use crate::commands::{history, list};
+use crate::commands::{history, list, validate};
 use crate::config::Config;
 use crate::output::Output;
 
@@ -58,11 +58,12 @@ pub(super) fn find(arguments: &GateArguments, config: Option<&Path>) -> Result<B
     Ok(Before { like, baseline: Baseline::from_trends(name, &trends) })
 }
 
-/// The newest record of this machine.
+/// The newest record of this machine that can be measured again: no validation, which needs its bundle.
 fn newest(store: &Store) -> Result<BenchmarkSuiteRun> {
     let machine = machine_name(&list::collect(&[], false));
     let runs = store.runs(&Selection::default().on(machine))?;
-    let run = runs.last().context("the history has no run of this machine")?;
+    let measured = runs.iter().rev().find(|run| run.suite != validate::SUITE);
+    let run = measured.context("the history has no run of this machine")?;
     store.record(&run.run)?.with_context(|| {
         format!("the record of run {} was pruned; name a record with --baseline", run.run)
     })

@@ -8,6 +8,7 @@ mod when;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use warpt_bench::BenchmarkSuiteRun;
 use warpt_bench::record::to_json;
 use warpt_history::store::row::RunSummary;
 use warpt_history::store::{Selection, Store, csv_field};
@@ -50,6 +51,25 @@ pub fn open(named: Option<&Path>, config: &Config) -> Result<Store> {
         (None, configured) => PathBuf::from(configured),
     };
     Ok(Store::open(&directory)?)
+}
+
+/// Adds a run to the history. The measurement is done and shown: a history that cannot be written is a
+/// remark, not a failure.
+pub fn keep(run: &BenchmarkSuiteRun, config: &Config, output: &mut Output) {
+    if run.benchmarks.is_empty() {
+        return;
+    }
+    let kept = open(None, config).and_then(|store| {
+        store.append(run)?;
+        Ok(store.compact_if_due()?)
+    });
+    match kept {
+        Ok(_) => {
+            let id: String = run.run_id.iter().flat_map(|id| id.chars()).take(12).collect();
+            output.note(&format!("history: run {id}"));
+        }
+        Err(error) => output.note(&format!("not added to the history: {error:#}")),
+    }
 }
 
 /// `${XDG_DATA_HOME:-~/.local/share}/warpt/history`.

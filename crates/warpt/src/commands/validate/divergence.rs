@@ -7,8 +7,8 @@ use warpforge_golden::Bundle;
 use warpforge_validate::{
     Divergence, Judged, Origin, Runner, Searching, ValidateError, first_divergence,
 };
-use warpt_report::text::{clean, wrap};
 
+use super::page::lines;
 use crate::output::Output;
 use crate::waiting::Waiting;
 
@@ -50,8 +50,8 @@ pub(super) fn search(
 }
 
 impl Found {
-    /// For people.
-    pub(super) fn page(&self, width: usize) -> String {
+    /// What was found, in a sentence; names in it are as the bundle has them.
+    pub(super) fn sentence(&self) -> String {
         let step = match (self.divergence.step, self.divergence.rank) {
             (Some(step), Some(rank)) => format!("step {step}, rank {rank}"),
             (Some(step), None) => format!("step {step}"),
@@ -77,17 +77,25 @@ impl Found {
                 inside(module)
             ),
         };
-        let line = format!("begins in {step}, program {}: {what}", self.divergence.program);
-        let mut text = wrap(&clean(&line), width, "  ");
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        if let Some(file) = &self.file {
-            let tensors = file.with_extension("safetensors");
+        format!("begins in {step}, program {}: {what}", self.divergence.program)
+    }
+
+    /// The command that runs it alone, in parts that belong on one line each.
+    pub(super) fn command(&self) -> Option<[String; 2]> {
+        let file = self.file.as_ref()?;
+        let tensors = file.with_extension("safetensors");
+        Some([format!("warpt run {}", file.display()), format!("--inputs {}", tensors.display())])
+    }
+
+    /// For people.
+    pub(super) fn page(&self, width: usize) -> String {
+        let mut text = lines(&self.sentence(), width);
+        if let Some([run, inputs]) = self.command() {
+            // A command stays one that can be copied, so paths are not cut.
+            let fits = run.chars().count() + inputs.chars().count() + 8 <= width;
+            let between = if fits { " " } else { " \\\n    " };
             text.push_str(&format!(
-                "alone: warpt run {} --inputs {}\n  (found0 in that file is what was computed, wanted0 what it should be)\n",
-                file.display(),
-                tensors.display()
+                "alone: {run}{between}{inputs}\n  (found0 in that file is what was computed, wanted0 what it should be)\n"
             ));
         }
         text
