@@ -40,6 +40,8 @@ def make(
         load.cache_clear()
     ranks = f" on {configuration.ranks} ranks" if configuration.ranks > 1 else ""
     say(f"training {configuration.workload} for {configuration.steps} steps{ranks} with PyTorch")
+    if configuration.questions:
+        say(f"  {configuration.data.description}")
     others = [configuration.of_run(number) for number in range(1, configuration.runs)]
     if others:
         say(f"  and again from {len(others)} other pairs of seeds")

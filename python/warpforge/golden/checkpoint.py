@@ -78,7 +78,11 @@ class Checkpoint:
     def load(self, config: Any, seed: int, dtype: torch.dtype) -> nn.Module:
         """The module; what the weights lack is random, from the seed."""
         from transformers import BertForQuestionAnswering
+        from transformers.utils import logging
 
+        # What is missing is judged below.
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             module, said = BertForQuestionAnswering.from_pretrained(

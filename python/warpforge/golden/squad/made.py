@@ -86,12 +86,19 @@ def _place(facts: list[Fact], fact: Fact, answer: str) -> dict[str, Any]:
 
 
 def story(source: random.Random) -> list[Fact]:
-    """A few sentences about as many people; one in eight stories is long."""
-    count = source.randint(6, 9) if source.random() < 0.125 else source.randint(2, 4)
-    names = zip(source.sample(words.FIRST, count), source.sample(words.LAST, count), strict=True)
-    facts = [source.choice((_visit, _keep, _own, _birth, _work))(source, first, last) for first, last in names]
+    """A few sentences about as many people, mostly of different kinds; one story in eight is long."""
+    kinds = [_visit, _keep, _own, _birth, _work]
+    source.shuffle(kinds)
+    if source.random() < 0.125:
+        kinds += source.choices(kinds, k=source.randint(0, 2))
+    else:
+        kinds = kinds[: source.randint(2, 3)]
+        if source.random() < 0.25:
+            kinds.append(source.choice(kinds))
+    names = zip(source.sample(words.FIRST, len(kinds)), source.sample(words.LAST, len(kinds)), strict=True)
+    facts = [kind(source, first, last) for kind, (first, last) in zip(kinds, names, strict=True)]
     if source.random() < 0.5:
-        facts.insert(source.randint(0, count), Fact(source.choice(words.FILLERS)))
+        facts.insert(source.randint(0, len(facts)), Fact(source.choice(words.FILLERS)))
     return facts
 
 
