@@ -74,14 +74,14 @@ fn of_kind(kind: Kind, tensors: &[&Spread], names: &[String], precision: Precisi
         tensors.iter().filter(|spread| FACTOR * spread.share > 1.0).copied().collect();
     let limit = STANDS_OUT * middle(tensors);
     let out = |spread: &&&Spread| {
-        spread.of_largest.is_infinite() || (tensors.len() >= FEWEST && spread.of_largest > limit)
+        is_rounding(spread) || (tensors.len() >= FEWEST && spread.of_largest > limit)
     };
     let apart: Vec<&Spread> = wide.iter().filter(out).copied().collect();
     let mut groups = grouped(kind, &apart, tensors);
     let mut rest: Vec<&Spread> = wide.iter().filter(|spread| !out(spread)).copied().collect();
     if groups.len() > MOST_RULES {
-        rest.extend(apart.iter().filter(|spread| spread.of_largest.is_finite()));
-        groups.retain(|(_, members)| members.iter().any(|each| each.of_largest.is_infinite()));
+        rest.extend(apart.iter().filter(|spread| !is_rounding(spread)));
+        groups.retain(|(_, members)| members.iter().any(|each| is_rounding(each)));
         groups.truncate(MOST_RULES);
     }
     let whole = (!rest.is_empty()).then(|| ("*".to_owned(), rest));
@@ -89,12 +89,18 @@ fn of_kind(kind: Kind, tensors: &[&Spread], names: &[String], precision: Precisi
     groups.filter_map(|(name, members)| rule(kind, &name, &members, names, precision)).collect()
 }
 
-/// The middle spread of tensors that differ at all.
+/// Whether all of a tensor is rounding: it is zero, or what is allowed would be as large as its values. These say nothing then, and
+/// what it may differ by is a number, not a share of them.
+fn is_rounding(spread: &Spread) -> bool {
+    FACTOR * spread.of_largest >= 1.0
+}
+
+/// The middle spread; zero where most tensors are equal, so that whatever differs then stands out.
 fn middle(tensors: &[&Spread]) -> f64 {
     let mut found: Vec<f64> = tensors
         .iter()
         .map(|spread| spread.of_largest)
-        .filter(|spread| *spread > 0.0 && spread.is_finite())
+        .filter(|spread| spread.is_finite())
         .collect();
     found.sort_by(f64::total_cmp);
     found.get(found.len() / 2).copied().unwrap_or(0.0)
@@ -131,7 +137,7 @@ fn pattern(name: &str) -> String {
     parts.join(".")
 }
 
-/// The preset, wider by a share of the largest value, or where that is zero by a number.
+/// The preset, wider by a share of the largest value, or where that is rounding by a number.
 fn rule(
     kind: Kind,
     name: &str,
@@ -140,22 +146,20 @@ fn rule(
     precision: Precision,
 ) -> Option<Rule> {
     let preset = kind.tolerance(precision);
-    let finite = members.iter().filter(|spread| spread.of_largest.is_finite());
+    let (rounding, others): (Vec<&Spread>, Vec<&Spread>) =
+        members.iter().partition(|spread| is_rounding(spread));
     let widest = members.iter().max_by(|one, two| one.of_largest.total_cmp(&two.of_largest))?;
-    let of_largest = finite.map(|spread| spread.of_largest).fold(0.0, f64::max);
-    let of_zero = members.iter().filter(|spread| spread.of_largest.is_infinite());
-    let absolute = of_zero.map(|spread| spread.absolute).fold(0.0, f64::max);
+    let of_largest = others.iter().map(|spread| spread.of_largest).fold(0.0, f64::max);
+    let absolute = rounding.iter().map(|spread| spread.absolute).fold(0.0, f64::max);
     let step = widest
         .step
         .map_or_else(|| "in the evaluation".to_owned(), |step| format!("at step {step}"));
-    let seen = if widest.of_largest.is_infinite() {
-        format!("{:.1e} where 0 was expected", widest.absolute)
+    let seen = if is_rounding(widest) {
+        format!("{absolute:.1e}, which is as large as the values themselves")
     } else {
         format!("{:.1e} of the largest value", widest.of_largest)
     };
     let with = names.get(widest.with).map_or("another bundle", String::as_str);
-    let remark =
-        if FACTOR * of_largest >= 1.0 { "; as large as the values themselves" } else { "" };
     Some(Rule {
         tensor: format!("{}/{name}", kind.name()),
         relative: Some(preset.tolerance.relative),
@@ -163,7 +167,7 @@ fn rule(
         of_largest: Some(preset.of_largest.max(upwards(FACTOR * of_largest))),
         ulps: None,
         reason: format!(
-            "{FACTOR} times what golden runs differ by: {seen}, {} {step}, with {with}{remark}",
+            "{FACTOR} times what golden runs differ by: {seen}, {} {step}, with {with}",
             widest.name
         ),
     })
@@ -236,8 +240,9 @@ mod tests {
             ["gradient/*", "gradient/l.*.key.bias", "gradient/l.0.query.bias", "gradient/zero"]
         );
         assert_eq!(found.rules[0].of_largest, Some(4e-4));
-        assert_eq!(found.rules[1].of_largest, Some(1.2));
+        assert_eq!((found.rules[1].absolute, found.rules[1].of_largest), (Some(1.2), Some(0.0)));
         assert!(found.rules[1].reason.contains("as large as the values"));
+        assert_eq!(found.rules[2].of_largest, Some(0.8));
         assert_eq!(found.rules[3].absolute, Some(4.0));
     }
 
