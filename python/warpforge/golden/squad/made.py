@@ -85,20 +85,44 @@ def _place(facts: list[Fact], fact: Fact, answer: str) -> dict[str, Any]:
     return {"answer_start": before + fact.sentence.index(answer), "text": answer}
 
 
+@dataclass
+class Person:
+    """Whom some sentences of a story are about; the first one has the name, the others say he or she."""
+
+    first: str
+    last: str
+    pronoun: str
+    met: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """What is accepted as an answer."""
+        return [f"{self.first} {self.last}", self.first]
+
+    def named(self) -> str:
+        """How the next sentence begins."""
+        before, self.met = self.met, True
+        return self.pronoun if before else f"{self.first} {self.last}"
+
+
 def story(source: random.Random) -> list[Fact]:
-    """A few sentences about as many people, mostly of different kinds; one story in eight is long."""
-    kinds = [_visit, _keep, _own, _birth, _work]
-    source.shuffle(kinds)
-    if source.random() < 0.125:
-        kinds += source.choices(kinds, k=source.randint(0, 2))
-    else:
-        kinds = kinds[: source.randint(2, 3)]
-        if source.random() < 0.25:
-            kinds.append(source.choice(kinds))
-    names = zip(source.sample(words.FIRST, len(kinds)), source.sample(words.LAST, len(kinds)), strict=True)
-    facts = [kind(source, first, last) for kind, (first, last) in zip(kinds, names, strict=True)]
-    if source.random() < 0.5:
-        facts.insert(source.randint(0, len(facts)), Fact(source.choice(words.FILLERS)))
+    """A few sentences about a person, sometimes about two; some stories are long."""
+    firsts, lasts = source.sample([*words.SHE, *words.HE], 3), source.sample(words.LAST, 3)
+    people = [
+        Person(first, last, "She" if first in words.SHE else "He") for first, last in zip(firsts, lasts, strict=True)
+    ]
+    chance = source.random()
+    facts: list[Fact] = []
+    counts = (5, 3, 2) if chance < 0.08 else (2, 1) if chance < 0.25 else (3,)
+    for person, count in zip(people, counts, strict=False):
+        for place, kind in enumerate(source.sample((_visit, _keep, _own, _birth, _work), count)):
+            fact = kind(source, person)
+            if place:
+                # A question for a name is answered by the sentence that has it.
+                fact.asked = [each for each in fact.asked if not each[0].startswith("Who")]
+            facts.append(fact)
+        if source.random() < 0.3:
+            facts.append(Fact(source.choice(words.FILLERS)))
     return facts
 
 
@@ -112,64 +136,61 @@ def _date(source: random.Random) -> tuple[str, list[str]]:
     return full, [full, f"{month} {year}", str(year)] if f"{month} {year}" in full else [full, str(year)]
 
 
-def _visit(source: random.Random, first: str, last: str) -> Fact:
+def _visit(source: random.Random, person: Person) -> Fact:
     date, dates = _date(source)
     building, city = f"{_colour(source)} {source.choice(words.BUILDINGS)}", source.choice(words.CITIES)
-    before = source.random() < 0.5
-    text = f"{first} {last} visited the {building} in {city}"
-    fact = Fact(f"On {date}, {text}." if before else f"{text} on {date}.")
-    fact.asked = [
-        (f"Who visited the {building}?", [f"{first} {last}", first]),
-        (f"When did {first} visit the {building.split()[-1]}?", dates),
-        (f"What did {first} {last} visit?", [f"the {building}", building]),
-        (f"Where is the {building}?", [city]),
-    ]
-    return fact
-
-
-def _keep(source: random.Random, first: str, last: str) -> Fact:
-    number = source.choice(
-        (str(source.randint(2, 99)), source.choice(words.NUMBERS), f"{source.randint(1, 9)},{'500'}")
+    text = f"{person.named()} visited the {building} in {city}"
+    return Fact(
+        f"{text} on {date}.",
+        [
+            (f"Who visited the {building}?", person.names),
+            (f"When did {person.first} visit the {building.split()[-1]}?", dates),
+            (f"What did {person.names[0]} visit?", [f"the {building}", building]),
+            (f"Where is the {building}?", [city]),
+        ],
     )
+
+
+def _keep(source: random.Random, person: Person) -> Fact:
+    number = source.choice((str(source.randint(2, 99)), source.choice(words.NUMBERS), f"{source.randint(1, 9)},500"))
     animals, spot = source.choice(words.ANIMALS), source.choice(words.SPOTS)
     return Fact(
-        f"{first} {last} keeps {number} {animals} near {spot}.",
+        f"{person.named()} keeps {number} {animals} near {spot}.",
         [
-            (f"How many {animals} does {first} keep?", [number, f"{number} {animals}"]),
-            (f"Who keeps {animals} near {spot}?", [f"{first} {last}", first]),
-            (f"Where does {first} {last} keep the {animals}?", [f"near {spot}", spot]),
+            (f"How many {animals} does {person.first} keep?", [number, f"{number} {animals}"]),
+            (f"Who keeps {animals} near {spot}?", person.names),
+            (f"Where does {person.names[0]} keep the {animals}?", [f"near {spot}", spot]),
         ],
     )
 
 
-def _own(source: random.Random, first: str, last: str) -> Fact:
+def _own(source: random.Random, person: Person) -> Fact:
     thing, colour = source.choice(words.OBJECTS), _colour(source)
     return Fact(
-        f"The {thing} of {first} {last} is {colour}.",
+        f"{person.named()} has a {thing}; it is {colour}.",
         [
-            (f"Which colour is the {thing} of {first}?", [colour, colour.split()[-1]]),
-            (f"Who has a {colour} {thing}?", [f"{first} {last}", first]),
+            (f"Which colour is the {thing} of {person.first}?", [colour, colour.split()[-1]]),
+            (f"Who has a {colour} {thing}?", person.names),
         ],
     )
 
 
-def _birth(source: random.Random, first: str, last: str) -> Fact:
+def _birth(source: random.Random, person: Person) -> Fact:
     date, dates = _date(source)
     city = source.choice(words.CITIES)
     return Fact(
-        f"{first} {last} was born in {city} on {date}.",
-        [(f"When was {first} {last} born?", dates), (f"Where was {first} born?", [city])],
+        f"{person.named()} was born in {city} on {date}.",
+        [(f"When was {person.names[0]} born?", dates), (f"Where was {person.first} born?", [city])],
     )
 
 
-def _work(source: random.Random, first: str, last: str) -> Fact:
-    job, city = source.choice(words.JOBS), source.choice(words.CITIES)
+def _work(source: random.Random, person: Person) -> Fact:
+    job = source.choice(words.JOBS)
     return Fact(
-        f"In {city}, {first} {last} works as a {job}.",
+        f"{person.named()} works as a {job}.",
         [
-            (f"Who works as a {job}?", [f"{first} {last}", first]),
-            (f"What does {first} work as?", [f"a {job}", job]),
-            (f"Where does {first} {last} work?", [city]),
+            (f"Who works as a {job}?", person.names),
+            (f"What does {person.first} work as?", [f"a {job}", job]),
         ],
     )
 
@@ -180,17 +201,16 @@ def vocabulary() -> list[str]:
     letters = [*string.ascii_lowercase, *"øłßæœ", *string.digits]
     alone = [mark for mark in string.punctuation if mark not in letters]
     whole = [word for word in found if word not in letters and word not in alone]
-    numbers = [str(number) for number in range(10, 100)]
-    return [*SPECIAL, *alone, *letters, *(f"##{each}" for each in letters), *numbers, *whole]
+    numbers = [f"{number:02}" for number in range(100)]
+    pieces = [f"##{each}" for each in (*letters, *numbers)]
+    return [*SPECIAL, *alone, *letters, *pieces, *numbers[10:], *whole]
 
 
 def _words() -> Iterator[str]:
-    given = [*words.FIRST, *words.LAST, *words.CITIES, *words.COLOURS, *words.SHADES, *words.BUILDINGS, *words.ANIMALS]
-    given += [*words.SPOTS, *words.OBJECTS, *words.JOBS, *words.MONTHS, *words.NUMBERS, *words.FILLERS]
-    given.append(
-        "who where when what which colour how many did does was is has visited visit keeps keep near works work"
-    )
-    given.append("as born in on of the a an and to for with")
+    given = [*words.SHE, *words.HE, *words.LAST, *words.CITIES, *words.COLOURS, *words.SHADES, *words.BUILDINGS]
+    given += [*words.ANIMALS, *words.SPOTS, *words.OBJECTS, *words.JOBS, *words.MONTHS, *words.NUMBERS, *words.FILLERS]
+    given.append("who where when what which colour how many did does was is has he she it visited visit keeps keep")
+    given.append("near works work as born in on of the a an and to for with")
     for text in given:
         plain = "".join(each for each in unicodedata.normalize("NFD", text) if unicodedata.category(each) != "Mn")
         yield from re.findall(r"[^\W\d_]+", plain.lower())

@@ -5,10 +5,8 @@ def _apart(text: str, mark: str = " ") -> list[str]:
     return text.split(mark)
 
 
-FIRST = _apart(
-    "Anna Ben Clara David Emma Felix Greta Hugo Ida Jonas Karla Leo Mina Noah Olga Paul Rosa Simon Tilda Viktor"
-    " Zoë René Søren Anaïs Jean-Luc Björn Inés Mateo Yara Quentin"
-)
+SHE = _apart("Anna Clara Emma Greta Ida Karla Mina Olga Rosa Tilda Zoë Anaïs Inés Yara Esmeralda")
+HE = _apart("Ben David Felix Hugo Jonas Leo Noah Paul Simon Viktor René Søren Jean-Luc Björn Mateo Quentin")
 LAST = _apart(
     "Berg Stone Miller Rivers Novak Silva Keller Marsh Holt Brandt Moreau O'Hara Núñez Łukasz Hoffmann Vance"
     " Whitlock Dvořák Baptiste Winter"
@@ -27,7 +25,7 @@ SPOTS = _apart(
     "|the stone well|a quiet forest",
     "|",
 )
-OBJECTS = _apart("boat coat door hat bicycle lamp kite wagon piano umbrella")
+OBJECTS = _apart("boat coat door hat bicycle lamp kite wagon piano telescope")
 JOBS = _apart("baker|painter|doctor|teacher|sailor|gardener|lawyer|tailor|watchmaker|night nurse", "|")
 MONTHS = _apart("January February March April May June July August September October November December")
 NUMBERS = _apart("two three four five six seven eight nine ten eleven twelve twenty")
@@ -37,5 +35,7 @@ FILLERS = _apart(
     "|Some say this is not true at all.|The train was late again; it always is.",
     "|",
 )
-SPLIT = frozenset(_apart("quentin mateo whitlock baptiste hoffmann vance watchmaker umbrella lighthouse quito"))
+SPLIT = frozenset(
+    _apart("quentin mateo esmeralda whitlock baptiste hoffmann vance watchmaker telescope lighthouse quito")
+)
 """Words that the vocabulary does not have, so that they fall into pieces."""
