@@ -297,7 +297,8 @@ def test_a_head_comes_from_the_seed(checkpoint_folder: Path) -> None:
     found = checkpoint.find(str(checkpoint_folder))
     assert found is not None
     assert not found.head
-    module: Any = Bert(**found.sizes()).build(0, weights=False).module
+    sizes: dict[str, Any] = dict(found.sizes())
+    module: Any = Bert(**sizes).build(0, weights=False).module
     heads = [found.load(module.config, seed, torch.float32).state_dict() for seed in (1, 1, 2)]
     assert torch.equal(heads[0]["qa_outputs.weight"], heads[1]["qa_outputs.weight"])
     assert not torch.equal(heads[0]["qa_outputs.weight"], heads[2]["qa_outputs.weight"])
@@ -317,7 +318,7 @@ def test_a_model_is_found_in_the_cache(
         found = checkpoint.find(name)
         assert found is not None
         assert (found.name, found.folder) == (name, model / "snapshots" / "abc")
-    assert found.lowercase()
+        assert found.lowercase()
 
 
 def test_what_a_folder_says_of_case_is_kept(checkpoint_folder: Path, tmp_path: Path) -> None:
