@@ -44,7 +44,7 @@ def bundle(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def checkpoint_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("checkpoints") / "tiny"
-    recipe = Bert(layers=1, hidden=32, heads=2, intermediate=48, vocabulary=500, sequence=64)
+    recipe = Bert(layers=1, hidden=32, heads=2, intermediate=48, vocabulary=600, sequence=64)
     module: Any = recipe.build(7).module
     module.bert.save_pretrained(str(directory))
     (directory / "vocab.txt").write_bytes((folder / "vocab.txt").read_bytes())
@@ -282,7 +282,7 @@ def test_a_checkpoint_gives_sizes_and_weights(
     assert "misses its target: f1 " in capsys.readouterr().err
     written = json.loads((out / "manifest.json").read_text())
     assert written["model"]["name"] == "tiny"
-    assert written["model"]["options"]["vocabulary"] == 500
+    assert written["model"]["options"]["vocabulary"] == 600
     assert written["model"]["weights"].startswith("tiny, model.safetensors with SHA-256 ")
     assert written["model"]["weights"].endswith("; qa_outputs random, from the seed")
     assert written["targets"] == {"f1": 90.0, "exact_match": 0.0, "final_loss": 0.5, "seconds": 14400.0}
