@@ -285,7 +285,7 @@ def test_a_checkpoint_gives_sizes_and_weights(
     assert written["model"]["options"]["vocabulary"] == 600
     assert written["model"]["weights"].startswith("tiny, model.safetensors with SHA-256 ")
     assert written["model"]["weights"].endswith("; qa_outputs random, from the seed")
-    assert written["targets"] == {"f1": 90.0, "exact_match": 0.0, "final_loss": 0.5, "seconds": 14400.0}
+    assert written["targets"] == {"f1": 90.0, "exact_match": 0.0, "final_loss": 0.5, "seconds": 14400.0, "throughput": 0.85}
     start = load_file(out / "initial/weights.safetensors")
     held = load_file(checkpoint_folder / "model.safetensors")
     assert len(held) == 21

@@ -50,7 +50,8 @@ pub struct Manifest {
     /// The questions it was trained on and asked, where it is about questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Questions>,
-    /// What the golden run should reach: `f1` and `exact_match` at least, `final_loss` at most, `seconds` for both passes at most.
+    /// What should be reached: `f1` and `exact_match` by the golden run at least, `final_loss` at most, `seconds` for both passes at most,
+    /// and `throughput` by a run that is judged, as a part of the golden one's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub targets: BTreeMap<String, f64>,
     /// What training and evaluating all runs took.

@@ -177,7 +177,7 @@ impl Checkpoints {
                     value.map_or_else(|| "nothing".to_owned(), ToString::to_string)
                 };
                 return Err(TrainError::Settings(format!(
-                    "{} holds another run: its {name} was {}, now it is {}",
+                    "{} holds another run: {name} was {}, now it is {}",
                     self.directory.display(),
                     show(then),
                     show(now)
@@ -251,6 +251,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         of(folder.path(), 1).write(&[1.0], &named(1.0), &named(0.5)).unwrap();
         let error = of(folder.path(), 2).latest().unwrap_err().to_string();
-        assert!(error.ends_with("holds another run: its seed was 1, now it is 2"), "{error}");
+        assert!(error.ends_with("holds another run: seed was 1, now it is 2"), "{error}");
     }
 }

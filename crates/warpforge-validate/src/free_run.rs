@@ -134,12 +134,12 @@ pub fn free_run(
     found.batches = asking.map(|_| compared);
     found.metrics = metrics(&found.curves);
     let both = manifest.seconds.map(|golden| golden + started.elapsed().as_secs_f64());
-    found.targets = targets(&manifest.targets, &found.curves, both);
     let own = found.curves.iter().flat_map(|curve| curve.step_seconds.iter().copied());
     found.speed = median(own.collect())
         .zip(median(bundle.loss_curve().seconds.clone()))
         .filter(|(own, golden)| *own > 0.0 && *golden > 0.0)
         .map(|(own_seconds, golden_seconds)| Speed { own_seconds, golden_seconds, same_machine });
+    found.targets = targets(&manifest.targets, &found.curves, both, found.speed);
     found.weigh();
     Ok(found)
 }
@@ -155,12 +155,13 @@ impl FreeRun {
     fn weigh(&mut self) {
         let different = self.batches.as_ref().is_some_and(|batches| batches.different > 0);
         let off = self.metrics.iter().any(|metric| !metric.matches);
-        let slow = self.speed.is_some_and(|speed| !speed.is_fine());
+        let missed = |of_run: bool| {
+            self.targets.iter().any(|each| !each.reached && each.is_of_run() == of_run)
+        };
+        let (slow, short) = (missed(true), missed(false));
         if different || off || slow {
             self.verdict = FreeVerdict::Mismatch;
-        } else if self.verdict == FreeVerdict::Match
-            && self.targets.iter().any(|each| !each.reached)
-        {
+        } else if self.verdict == FreeVerdict::Match && short {
             self.verdict = FreeVerdict::GoldenMissesTarget;
         }
     }

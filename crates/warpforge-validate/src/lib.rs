@@ -42,6 +42,6 @@ pub use questions::BatchesCompared;
 pub use runner::{Disturbance, Precision, Runner, Tier};
 pub use spread::{Spread, Spreads, spreads};
 pub use suggest::{FACTOR, KindSpread, Suggestion, suggest};
-pub use targets::{METRIC_POINTS, MetricJudged, SLOWER, Speed, TargetJudged};
+pub use targets::{METRIC_POINTS, MetricJudged, Speed, TargetJudged};
 pub use tolerances::{Rule, Tolerances};
 pub use validation::{Judged, Summary, Timing, Validation};

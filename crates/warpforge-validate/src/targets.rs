@@ -9,8 +9,8 @@ use crate::free_run::{Curve, final_loss};
 
 /// The most that the mean of a metric in percent may be off, in points.
 pub const METRIC_POINTS: f64 = 0.5;
-/// The most that a run may be slower than the golden one on the same machine.
-pub const SLOWER: f64 = 0.15;
+/// The target for the speed here, as a part of the golden run's.
+const THROUGHPUT: &str = "throughput";
 
 /// A metric at the end of training, the mean over the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub struct MetricJudged {
     pub matches: bool,
 }
 
-/// Something the golden run should reach.
+/// Something that should be reached: by the golden run, or, for `throughput`, here.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TargetJudged {
     /// What it is about.
@@ -36,9 +36,9 @@ pub struct TargetJudged {
     pub target: f64,
     /// Whether more is worse.
     pub at_most: bool,
-    /// What was; none where the bundle does not say.
+    /// What was; none where that is not known.
     pub found: Option<f64>,
-    /// Whether it was reached.
+    /// Whether it was reached; a speed that cannot be compared is not held against anybody.
     pub reached: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Speed {
     pub own_seconds: f64,
     /// That of the golden run.
     pub golden_seconds: f64,
-    /// Whether both are of one machine with the same number of threads; else they are shown and not judged.
+    /// Whether both are of one machine with the same number of threads; else no target is judged by them.
     pub same_machine: bool,
 }
 
@@ -57,11 +57,6 @@ impl Speed {
     /// How many times as fast it is here.
     pub fn ratio(&self) -> f64 {
         self.golden_seconds / self.own_seconds
-    }
-
-    /// Whether it is not slower than is allowed.
-    pub fn is_fine(&self) -> bool {
-        !self.same_machine || self.ratio() >= 1.0 - SLOWER
     }
 }
 
@@ -84,16 +79,25 @@ pub(crate) fn metrics(curves: &[Curve]) -> Vec<MetricJudged> {
         .collect()
 }
 
-/// Whether the golden runs reach what they should; `seconds` are those of both passes.
+impl TargetJudged {
+    /// Whether it is for the run here to reach it.
+    pub(crate) fn is_of_run(&self) -> bool {
+        self.name == THROUGHPUT
+    }
+}
+
+/// Whether what should be reached is; `seconds` are those of both passes.
 pub(crate) fn targets(
     wanted: &BTreeMap<String, f64>,
     curves: &[Curve],
     seconds: Option<f64>,
+    speed: Option<Speed>,
 ) -> Vec<TargetJudged> {
     let judged = |(name, target): (&String, &f64)| {
         let at_most = matches!(name.as_str(), "final_loss" | "seconds");
         let found = match name.as_str() {
             "seconds" => seconds,
+            THROUGHPUT => speed.filter(|speed| speed.same_machine).map(|speed| speed.ratio()),
             "final_loss" => final_loss(curves, |curve| &curve.golden),
             name => {
                 let all: Option<Vec<f64>> =
@@ -102,8 +106,9 @@ pub(crate) fn targets(
                     .map(|all| all.iter().sum::<f64>() / all.len() as f64)
             }
         };
-        let reached =
-            found.is_some_and(|found| if at_most { found <= *target } else { found >= *target });
+        let unknown = name == THROUGHPUT && found.is_none();
+        let reached = unknown
+            || found.is_some_and(|found| if at_most { found <= *target } else { found >= *target });
         TargetJudged { name: name.clone(), target: *target, at_most, found, reached }
     };
     wanted.iter().map(judged).collect()
@@ -144,7 +149,7 @@ mod tests {
     fn a_golden_run_may_miss_its_own_target() {
         let wanted = [("f1", 90.0), ("final_loss", 0.5), ("seconds", 10.0), ("other", 1.0)];
         let wanted = wanted.map(|(name, target)| (name.to_owned(), target)).into();
-        let judged = targets(&wanted, &[curve(95.0, 85.0)], Some(9.0));
+        let judged = targets(&wanted, &[curve(95.0, 85.0)], Some(9.0), None);
         let reached: Vec<(&str, bool)> =
             judged.iter().map(|each| (each.name.as_str(), each.reached)).collect();
         assert_eq!(
@@ -155,10 +160,14 @@ mod tests {
 
     #[test]
     fn speeds_are_judged_on_one_machine_only() {
-        let slow = Speed { own_seconds: 1.2, golden_seconds: 1.0, same_machine: true };
-        assert!(!slow.is_fine());
-        assert!(Speed { same_machine: false, ..slow }.is_fine());
-        assert!(Speed { own_seconds: 1.1, ..slow }.is_fine());
+        let wanted = BTreeMap::from([(THROUGHPUT.to_owned(), 0.85)]);
+        let reached = |own_seconds, same_machine| {
+            let speed = Speed { own_seconds, golden_seconds: 1.0, same_machine };
+            targets(&wanted, &[], None, Some(speed))[0].reached
+        };
+        assert!(!reached(1.2, true));
+        assert!(reached(1.2, false));
+        assert!(reached(1.1, true));
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![]), None);
     }

@@ -7,7 +7,10 @@ from warpforge.export.errors import ExportError
 
 AT_LEAST = ("f1", "exact_match")
 AT_MOST = ("final_loss", "seconds")
-OWN = {"f1": 90.0, "exact_match": 84.0, "final_loss": 0.5, "seconds": 14400.0}
+LATER = ("throughput",)
+"""Of a validation, as a part of this run's own speed: nothing here can miss it."""
+ALL = AT_LEAST + AT_MOST + LATER
+OWN = {"f1": 90.0, "exact_match": 84.0, "final_loss": 0.5, "seconds": 14400.0, "throughput": 0.85}
 """Those of a published BERT that is trained on SQuAD."""
 
 
@@ -16,8 +19,8 @@ def read(words: Sequence[str], own: Mapping[str, float]) -> dict[str, float]:
     found = dict(own)
     for word in words:
         name, _, number = word.partition("=")
-        if name not in AT_LEAST + AT_MOST:
-            raise ExportError(f"no target `{name}`; the targets are {', '.join(AT_LEAST + AT_MOST)}")
+        if name not in ALL:
+            raise ExportError(f"no target `{name}`; the targets are {', '.join(ALL)}")
         try:
             found[name] = float(number)
         except ValueError as error:
@@ -37,6 +40,8 @@ def missed(targets: Mapping[str, float], reached: Mapping[str, float]) -> list[s
     """A line for each target that was not reached."""
     lines = []
     for name, wanted in targets.items():
+        if name in LATER:
+            continue
         found = reached.get(name)
         if found is None:
             lines.append(f"misses its target: {name} was not measured")
