@@ -123,7 +123,7 @@ impl Run<'_> {
     fn train(&self, stop: Option<u64>) -> (Result<Trained, TrainError>, Named, Named) {
         let pool = Arc::new(Pool::new(1, &Placement::spread(1)).unwrap());
         let first =
-            Tensor::from_floats(DType::F32, Shape::new(&[4]).unwrap(), vec![0.1; 4]).unwrap();
+            Tensor::from_floats(DType::F32, Shape::new([4]).unwrap(), vec![0.1; 4]).unwrap();
         let (before, weights, state) = match self.checkpoints.latest().unwrap() {
             Some((state, weights, optimizer)) => (state.loss, weights, Some(optimizer)),
             None => (Vec::new(), vec![("w".to_owned(), first)], None),

@@ -95,7 +95,7 @@ fn is_rounding(spread: &Spread) -> bool {
     FACTOR * spread.of_largest >= 1.0
 }
 
-/// The middle spread; zero where most tensors are equal, so that whatever differs then stands out.
+/// The middle spread, the lower of two; zero where most tensors are equal, so that whatever differs then stands out.
 fn middle(tensors: &[&Spread]) -> f64 {
     let mut found: Vec<f64> = tensors
         .iter()
@@ -103,7 +103,7 @@ fn middle(tensors: &[&Spread]) -> f64 {
         .filter(|spread| spread.is_finite())
         .collect();
     found.sort_by(f64::total_cmp);
-    found.get(found.len() / 2).copied().unwrap_or(0.0)
+    found.get(found.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
 /// Tensors that stand out, by a pattern where all that it matches do, else each by itself.
