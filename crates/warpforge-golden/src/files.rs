@@ -152,7 +152,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, GoldenErr
 }
 
 /// Reads a file of text that has at most `limit` bytes.
-pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, GoldenError> {
+pub fn read_text(path: &Path, limit: u64) -> Result<String, GoldenError> {
     let unreadable = |error: io::Error| wrong(path, format_args!("cannot read: {error}"));
     let file = fs::File::open(path).map_err(unreadable)?;
     let mut text = String::new();

@@ -21,7 +21,7 @@ pub use export::{
     ProgramEntry, Scope,
 };
 pub use file_path::FilePath;
-pub use files::{FileEntry, digest as file_digest};
+pub use files::{FileEntry, digest as file_digest, read_text};
 pub use manifest::{
     Activation, Checkpoint, Configuration, Data, Evaluation, Manifest, Model, Optimizer, Questions,
     Rank, SCHEMA_VERSION, Schedule, Seeds, Start, Step, TrainingRun,

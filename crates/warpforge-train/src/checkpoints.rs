@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpforge_golden::{FileEntry, file_digest};
+use warpforge_golden::{FileEntry, file_digest, read_text};
 use warpforge_tensor::safetensors;
 
 use crate::error::wrong;
-use crate::{Named, TrainError, text_file};
+use crate::{Named, TrainError};
 
 /// The version of the format that is written and read.
 pub const CHECKPOINT_VERSION: u32 = 1;
@@ -137,7 +137,7 @@ impl Checkpoints {
 
     fn read(&self, path: &Path) -> Result<Resumed, TrainError> {
         let place = path.join(STATE);
-        let state: CheckpointState = serde_json::from_str(&text_file::read(&place, STATE_LIMIT)?)
+        let state: CheckpointState = serde_json::from_str(&read_text(&place, STATE_LIMIT)?)
             .map_err(|error| wrong(&place, error))?;
         if state.format != FORMAT || state.schema_version != CHECKPOINT_VERSION {
             return Err(wrong(&place, "not a checkpoint of a version that can be read"));

@@ -24,7 +24,7 @@ pub enum TrainError {
     /// A tensor that does not fit, or a file of tensors.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// The manifest of the programs.
+    /// A file of text, or the manifest of the programs.
     #[error(transparent)]
     Export(#[from] GoldenError),
     /// A program that does not compile or run.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use warpforge_golden::ModelTensor;
+use warpforge_golden::{ModelTensor, read_text};
 use warpforge_tensor::{Tensor, safetensors};
 
 use crate::error::wrong;
 use crate::trainer::shape;
-use crate::{Named, TrainError, text_file};
+use crate::{Named, TrainError};
 
 const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
@@ -87,7 +87,7 @@ impl HubModel {
             return Err(missing());
         }
         let folder = cache.join(format!("models--{}", name.replace('/', "--")));
-        let revision = text_file::read(&folder.join("refs/main"), 1000).map_err(|_| missing())?;
+        let revision = read_text(&folder.join("refs/main"), 1000).map_err(|_| missing())?;
         let revision = revision.trim();
         if !part(revision) {
             return Err(missing());
@@ -104,7 +104,7 @@ impl HubModel {
     /// Its sizes.
     pub fn config(&self) -> Result<ModelConfig, TrainError> {
         let path = self.directory.join(CONFIG);
-        let config: ModelConfig = serde_json::from_str(&text_file::read(&path, JSON_LIMIT)?)
+        let config: ModelConfig = serde_json::from_str(&read_text(&path, JSON_LIMIT)?)
             .map_err(|error| wrong(&path, error))?;
         if config.model_type != "bert" {
             let found: String = config.model_type.chars().take(60).collect();
@@ -124,7 +124,7 @@ impl HubModel {
         if !path.is_file() {
             return Ok(true);
         }
-        let config: TokenizerConfig = serde_json::from_str(&text_file::read(&path, JSON_LIMIT)?)
+        let config: TokenizerConfig = serde_json::from_str(&read_text(&path, JSON_LIMIT)?)
             .map_err(|error| wrong(&path, error))?;
         Ok(config.do_lower_case.unwrap_or(true))
     }

@@ -13,7 +13,6 @@ mod order;
 mod questions;
 mod schedule;
 pub mod squad;
-mod text_file;
 mod tokens;
 mod trainer;
 mod training;

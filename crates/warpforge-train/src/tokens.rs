@@ -7,9 +7,10 @@ use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::{AddedToken, Tokenizer};
+use warpforge_golden::read_text;
 
+use crate::TrainError;
 use crate::error::wrong;
-use crate::{TrainError, text_file};
 
 /// The largest vocabulary that is read, in bytes and in tokens.
 const VOCABULARY_LIMIT: u64 = 64 << 20;
@@ -42,7 +43,7 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Reads `vocab.txt`: one token a line, its number the line's.
     pub fn open(path: &Path, lowercase: bool) -> Result<Self, TrainError> {
-        let text = text_file::read(path, VOCABULARY_LIMIT)?;
+        let text = read_text(path, VOCABULARY_LIMIT)?;
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         Self::new(&lines, lowercase).map_err(|reason| wrong(path, reason))
     }

@@ -10,11 +10,12 @@ use serde::Serialize;
 use warpforge_golden::{Bundle, Run, TrainingRun};
 use warpforge_tensor::{Shape, Tensor, safetensors};
 use warpt_stats::curves::sign_flip;
+use warpt_stats::median;
 
 use crate::outcome::Named;
 use crate::programs::{Inputs, ModelArguments, Programs, mean_gradients};
 use crate::questions::{Asking, BatchesCompared};
-use crate::targets::{MetricJudged, Speed, TargetJudged, median, metrics, targets};
+use crate::targets::{MetricJudged, Speed, TargetJudged, metrics, targets};
 use crate::{Runner, ValidateError};
 
 /// Fewer seeds than this decide nothing.
@@ -135,10 +136,13 @@ pub fn free_run(
     found.metrics = metrics(&found.curves);
     let both = manifest.seconds.map(|golden| golden + started.elapsed().as_secs_f64());
     let own = found.curves.iter().flat_map(|curve| curve.step_seconds.iter().copied());
-    found.speed = median(own.collect())
-        .zip(median(bundle.loss_curve().seconds.clone()))
-        .filter(|(own, golden)| *own > 0.0 && *golden > 0.0)
-        .map(|(own_seconds, golden_seconds)| Speed { own_seconds, golden_seconds, same_machine });
+    let own_seconds = median(&own.collect::<Vec<_>>());
+    let golden_seconds = median(&bundle.loss_curve().seconds);
+    found.speed = (own_seconds > 0.0 && golden_seconds > 0.0).then_some(Speed {
+        own_seconds,
+        golden_seconds,
+        same_machine,
+    });
     found.targets = targets(&manifest.targets, &found.curves, both, found.speed);
     found.weigh();
     Ok(found)

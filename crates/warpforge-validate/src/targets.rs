@@ -114,12 +114,6 @@ pub(crate) fn targets(
     wanted.iter().map(judged).collect()
 }
 
-/// The middle of some times.
-pub(crate) fn median(mut seconds: Vec<f64>) -> Option<f64> {
-    seconds.sort_by(f64::total_cmp);
-    seconds.get(seconds.len() / 2).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,7 +162,5 @@ mod tests {
         assert!(!reached(1.2, true));
         assert!(reached(1.2, false));
         assert!(reached(1.1, true));
-        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(vec![]), None);
     }
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use warpforge_golden::read_text;
 
+use crate::TrainError;
 use crate::error::wrong;
-use crate::{TrainError, text_file};
 
 /// The largest file that is read.
 const FILE_LIMIT: u64 = 1 << 30;
@@ -77,7 +78,7 @@ struct Asked {
 impl Squad {
     /// Reads a file.
     pub fn open(path: &Path) -> Result<Self, TrainError> {
-        Self::parse(&text_file::read(path, FILE_LIMIT)?).map_err(|reason| wrong(path, reason))
+        Self::parse(&read_text(path, FILE_LIMIT)?).map_err(|reason| wrong(path, reason))
     }
 
     /// Reads JSON; the reason where it is not what it should be.

@@ -20,6 +20,7 @@ use warpforge_train::{
 };
 use warpt_report::number::{seconds, significant};
 use warpt_report::table::TextTable;
+use warpt_stats::median;
 
 use self::data::Data;
 use super::run::free_memory;
@@ -259,9 +260,7 @@ struct Ended<'a> {
 impl Ended<'_> {
     /// The median time of a step here.
     fn step_seconds(&self) -> Option<f64> {
-        let mut seconds = self.trained.seconds.clone();
-        seconds.sort_by(f64::total_cmp);
-        seconds.get(seconds.len() / 2).copied()
+        Some(median(&self.trained.seconds)).filter(|seconds| seconds.is_finite())
     }
 
     fn json(&self, arguments: &TrainSquadArguments) -> Json {
