@@ -7,8 +7,17 @@ from typing import Any
 import torch
 from torch import nn
 
-Loss = Callable[[Any, Mapping[str, torch.Tensor]], torch.Tensor]
+Tensors = Mapping[str, torch.Tensor]
+"""Tensors by name."""
+
+Loss = Callable[[Any, Tensors], torch.Tensor]
 """From what the module returned and the targets to a scalar, written in PyTorch."""
+
+Batch = Callable[[torch.Generator], tuple[Tensors, Tensors]]
+"""From random numbers to inputs and targets, of the same names, shapes and types as the example."""
+
+Metrics = Callable[[Any, Tensors], dict[str, float]]
+"""From what the module returned in evaluation mode and the targets to numbers by name."""
 
 
 @dataclass
@@ -21,9 +30,13 @@ class Model:
     """
 
     module: nn.Module
-    inputs: Mapping[str, torch.Tensor]
-    targets: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    inputs: Tensors
+    targets: Tensors = field(default_factory=dict)
     loss: Loss | None = None
     name: str = "model"
     options: Mapping[str, object] = field(default_factory=dict)
     """What the model was made with, for the manifest."""
+    batch: Batch | None = None
+    """Further batches, for golden runs; without it every step sees the example."""
+    metrics: Metrics | None = None
+    """What a golden run measures when it is over."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from warpforge.export.command import add_options
 from warpforge.export.errors import ExportError
+from warpforge.export.recipes.recipe import Recipe
 from warpforge.golden import checkpoint as checkpoints
 from warpforge.golden import targets
 from warpforge.golden.checkpoint import Checkpoint
@@ -46,7 +47,8 @@ def asked(prog: str, name: str, workload: Workload, argv: Sequence[str]) -> tupl
         features = len(questions.load(more["questions"]).features)
     if workload.questions:
         more["targets"] = targets.read(arguments.target, targets.OWN if checkpoint and data else {})
-    return _configuration(name, workload, arguments, features, more), arguments.out
+    recipe = workload.recipe(**{each.name: getattr(arguments, each.name) for each in fields(workload.recipe)})
+    return configured(name, recipe, arguments, features, more), arguments.out
 
 
 def _parser(prog: str, name: str, workload: Workload) -> argparse.ArgumentParser:
@@ -64,7 +66,7 @@ def _parser(prog: str, name: str, workload: Workload) -> argparse.ArgumentParser
     add_options(own, workload.recipe, ALIASES)
     if workload.questions:
         options.add(parser)
-    _add_training(parser, workload)
+    add_training(parser, workload)
     return parser
 
 
@@ -111,10 +113,10 @@ def _steps(arguments: argparse.Namespace, batch: int, features: int | None) -> i
     return int(arguments.epochs * (examples // together))
 
 
-def _configuration(
-    name: str, workload: Workload, arguments: argparse.Namespace, features: int | None, more: dict[str, Any]
+def configured(
+    name: str, recipe: Recipe, arguments: argparse.Namespace, features: int | None, more: dict[str, Any]
 ) -> Configuration:
-    recipe = workload.recipe(**{each.name: getattr(arguments, each.name) for each in fields(workload.recipe)})
+    """The configuration of a recipe, with what the options for training ask for."""
     steps = _steps(arguments, getattr(recipe, "batch", 1), features)
     return Configuration(
         workload=name,
@@ -141,7 +143,8 @@ def _configuration(
     )
 
 
-def _add_training(parser: argparse.ArgumentParser, workload: Workload) -> None:
+def add_training(parser: argparse.ArgumentParser, workload: Workload) -> None:
+    """Adds the options for training and for what is written of it."""
     run = parser.add_argument_group("training")
     run.add_argument("--out", type=Path, required=True, metavar="DIR", help="the bundle's directory, new or empty")
     length = run.add_mutually_exclusive_group()

@@ -6,7 +6,7 @@ The field names are a public interface, described in docs/golden.md; `schemas/go
 import dataclasses
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,12 @@ def make(
     trained = said[0]
     curve = _loss_curve(trained)
     say(f"  loss {curve['loss'][0]:.6f} at the first step, {curve['loss'][-1]:.6f} at the last")
-    say("  " + ", ".join(f"{name} {value:.4g}" for name, value in trained[0].metrics.items()))
+    if trained[0].metrics:
+        say("  " + ", ".join(f"{name} {value:.4g}" for name, value in trained[0].metrics.items()))
     files.write_json(directory, files.LOSS_CURVE, curve)
     files.write_json(directory, files.METRICS, {"metrics": trained[0].metrics})
-    _export(configuration, directory, say)
-    content = _manifest(configuration, trained) | {"seconds": seconds}
+    options = _export(configuration, directory, say)
+    content = _manifest(configuration, trained, options) | {"seconds": seconds}
     if configuration.questions:
         content["questions"] = configuration.questions.manifest(directory)
     if configuration.targets:
@@ -79,7 +80,8 @@ def _loss_curve(trained: list[Trained]) -> dict[str, Any]:
     }
 
 
-def _export(configuration: Configuration, directory: Path, say: Callable[[str], None]) -> None:
+def _export(configuration: Configuration, directory: Path, say: Callable[[str], None]) -> Mapping[str, object]:
+    """Writes the programs; returns the options of the model."""
     # Only now: what this imports changes how PyTorch finds operators, and training must not know of it.
     from warpforge.export.exporter import Settings, export
     from warpforge.export.optimizers import AdamW
@@ -95,14 +97,15 @@ def _export(configuration: Configuration, directory: Path, say: Callable[[str], 
     )
     model = configuration.recipe.build(configuration.seed, getattr(torch, configuration.dtype), weights=False)
     export(model, directory / files.PROGRAMS, settings, say)
+    return model.options
 
 
-def _manifest(configuration: Configuration, trained: list[Trained]) -> dict[str, Any]:
+def _manifest(configuration: Configuration, trained: list[Trained], options: Mapping[str, object]) -> dict[str, Any]:
     found = {name: version for name, version in versions.installed().items() if version is not None}
     model: dict[str, Any] = {
         "recipe": configuration.workload,
-        "options": {**asdict(configuration.recipe), "dtype": configuration.dtype},
-        "weights": configuration.checkpoint.weights if configuration.checkpoint else "random, from the seed",
+        "options": {**options, "dtype": configuration.dtype},
+        "weights": configuration.checkpoint.weights if configuration.checkpoint else configuration.weights,
     }
     if configuration.model:
         model["name"] = configuration.model

@@ -65,7 +65,9 @@ class Configuration:
     """Which of these it is."""
     optimizer: Optimizer = field(default_factory=Optimizer)
     checkpoint: Checkpoint | None = None
-    """Where the initial weights come from; none: they are random."""
+    """Where the initial weights come from; none: the recipe makes them."""
+    weights: str = "random, from the seed"
+    """How the recipe makes them, for the manifest."""
     questions: Questions | None = None
     """What it is trained on; none: random batches."""
     data: Data = SYNTHETIC

@@ -84,7 +84,7 @@ class _Run:
         self.configuration, self.directory, self.rank = configuration, directory, rank
         self.model, self.state = model, state
         self.trained = Trained()
-        self.data = batches(configuration, rank)
+        self.data = batches(configuration, rank, model)
         self.modules = activations.chosen(model.module, configuration.activations)
         chosen = configuration.optimizer
         self.optimizer = torch.optim.AdamW(

@@ -1,18 +1,16 @@
 """What can be trained: a recipe of the exporter, how it is trained by default, and what is measured at the end."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from warpforge.export.model import Metrics, Tensors
 from warpforge.export.recipes.bert import Bert
 from warpforge.export.recipes.mlp import Mlp
-from warpforge.export.recipes.recipe import Recipe, Tensors
-
-Metrics = Callable[[Any, Tensors], dict[str, float]]
-"""From what the module returned in evaluation mode and the targets to numbers by name."""
+from warpforge.export.recipes.recipe import Recipe
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ pub enum GoldenCommand {
     warpt golden make --list\n  \
     warpt golden make mlp --steps 3 --out golden\n  \
     warpt golden make bert-squad --layers 4 --hidden 256 --heads 4 --intermediate 1024 --steps 3 --out golden\n  \
-    warpt golden make bert-squad --model bert-large-uncased --steps 3 --batch-size 1 --out golden\n\n\
+    warpt golden make bert-squad --model bert-large-uncased --steps 3 --batch-size 1 --out golden\n  \
+    warpt golden make --module my_model:build --steps 3 --out golden\n\n\
     `warpt golden make RECIPE --help` shows the options of a recipe.")]
 pub struct GoldenMakeArguments {
     /// What the golden run is told

@@ -1,6 +1,5 @@
 """What a recipe is: options with defaults, a module with random weights, an example batch and a loss."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -8,10 +7,9 @@ import torch
 from torch import nn
 
 from warpforge.export.errors import ExportError
-from warpforge.export.model import Model
+from warpforge.export.model import Model, Tensors
 
-Tensors = Mapping[str, torch.Tensor]
-"""Tensors by name."""
+__all__ = ["Recipe", "Tensors", "cast_module", "divides", "option"]
 
 
 def option(default: Any, meaning: str, choices: tuple[str, ...] | None = None) -> Any:
@@ -65,6 +63,7 @@ class Recipe:
             loss=self.loss,
             name=self.name,
             options={**asdict(self), "dtype": str(dtype).removeprefix("torch.")},
+            batch=lambda generator: self.batch_of(generator, dtype),
         )
 
     def batch_of(self, generator: torch.Generator, dtype: torch.dtype = torch.float32) -> tuple[Tensors, Tensors]:

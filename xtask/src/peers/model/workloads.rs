@@ -93,6 +93,24 @@ const BERT_LARGE: &[&str] = &[
     "384",
 ];
 
+/// The BERT that `warpt golden make bert-squad` trains on made questions.
+const BERT_SMALL: &[&str] = &[
+    "--layers",
+    "4",
+    "--hidden",
+    "256",
+    "--heads",
+    "4",
+    "--intermediate",
+    "1024",
+    "--sequence",
+    "96",
+    "--batch",
+    "16",
+    "--vocabulary",
+    "537",
+];
+
 /// A block of Llama 3.1 8B.
 const LLAMA_BLOCK: &[&str] = &[
     "--hidden",
@@ -160,6 +178,17 @@ pub(super) const WORKLOADS: &[Workload] = &[
         convolutions: false,
         fused_as: None,
         cases: &[case(Precision::F32, 1.30, None)],
+    },
+    Workload {
+        name: "squad",
+        what: "BERT of 4 layers, hidden 256: training step with AdamW, 16 rows of 96",
+        recipe: "bert",
+        options: BERT_SMALL,
+        quick: BERT_SMALL,
+        program: "train-adamw",
+        convolutions: false,
+        fused_as: None,
+        cases: &[case(Precision::F32, 1.15, None)],
     },
     Workload {
         name: "resnet50",

@@ -27,7 +27,9 @@ pub(super) fn headline(validation: &Validation) -> String {
 pub(super) fn page(validation: &Validation, directory: &Path, width: usize) -> String {
     let wrong = validation.mismatches().count();
     let run = &validation.run;
-    let threads = run.threads.map_or_else(String::new, |threads| format!(", {threads} threads"));
+    let threads = run.threads.map_or_else(String::new, |threads| {
+        format!(", {threads} thread{}", if threads == 1 { "" } else { "s" })
+    });
     let mut text = lines(&headline(validation), width);
     let how = format!(
         "{}: {}, {} tier, {}{threads}",
