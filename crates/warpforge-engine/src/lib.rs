@@ -2,6 +2,7 @@
 //! it walks the parsed, unoptimized program and shares neither passes nor kernels with anything else.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod caches;
 #[cfg_attr(not(feature = "onednn"), allow(dead_code))]
 mod chains;
 mod convolutions;

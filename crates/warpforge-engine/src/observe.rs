@@ -61,6 +61,25 @@ impl Phases {
         result
     }
 
+    /// Does a part of work that is timed as another phase already: it counts for this one instead.
+    pub(crate) fn timed_within<R>(
+        &self,
+        outer: Phase,
+        phase: Phase,
+        work: impl FnOnce() -> R,
+    ) -> R {
+        if !self.on {
+            return work();
+        }
+        let start = Instant::now();
+        let result = work();
+        let time = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds[phase as usize].fetch_add(time, Ordering::Relaxed);
+        // The outer phase adds its whole time when it ends; until then this may lie below zero, which wraps around.
+        self.nanoseconds[outer as usize].fetch_sub(time, Ordering::Relaxed);
+        result
+    }
+
     /// What was counted since it was asked last.
     fn take(&self) -> [Duration; 3] {
         self.nanoseconds

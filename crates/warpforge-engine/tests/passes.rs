@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use warpforge_engine::interface::random_value;
 use warpforge_engine::passes::{
-    ChannelsLast, ExpandNormalization, FoldConstants, FoldViews, InlineCalls, MergeProducts,
-    NameCustomCalls, NarrowProducts, Pass, RemoveDeadCode, ScaleWeights, ShareEqualOps,
-    SimplifyAlgebra,
+    ChannelsLast, ExpandNormalization, FoldConstants, FoldViews, GeluByErf, InlineCalls,
+    MergeProducts, NameCustomCalls, NarrowProducts, Pass, RemoveDeadCode, ScaleWeights,
+    ShareEqualOps, SimplifyAlgebra,
 };
 use warpforge_engine::reference::{Interpreter, Value};
 use warpforge_hlo::{Program, parse_verified};
@@ -22,6 +22,7 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(ExpandNormalization),
         Box::new(FoldConstants),
         Box::new(FoldViews),
+        Box::new(GeluByErf),
         Box::new(InlineCalls),
         Box::new(MergeProducts { fixed: fixed.clone() }),
         Box::new(NameCustomCalls),

@@ -14,7 +14,7 @@ use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
 use crate::products::has_bf16_products;
-use crate::products::tiles::{Multiplier, Part, pieces};
+use crate::products::tiles::{Multiplier, Part, Strips, pieces};
 
 /// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
 const BETWEEN: usize = 1 << 15;
@@ -206,7 +206,7 @@ impl TiledChain {
             let part = |at: usize, panels: *mut u8, given, out| Part {
                 number,
                 rows: (start, end),
-                strips: strips.cast_const(),
+                strips: Strips::Packed(strips.cast_const()),
                 panels: panels.cast_const(),
                 sums,
                 inputs: given,

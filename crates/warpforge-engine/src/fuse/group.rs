@@ -5,6 +5,7 @@
 
 mod chained;
 mod controlled;
+mod recomputed;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -64,6 +65,10 @@ struct Grower<'a> {
     returned: HashSet<ValueId>,
     /// The ops, not free ones, that make what each op reads; known once the roles are.
     sources: Vec<Vec<usize>>,
+    /// Ops of other units that a unit computes again.
+    again: Vec<BTreeSet<usize>>,
+    /// The units that compute an op again.
+    again_in: HashMap<usize, BTreeSet<usize>>,
 }
 
 impl<'a> Grower<'a> {
@@ -100,6 +105,8 @@ impl<'a> Grower<'a> {
             members: (0..ops.len()).map(|index| BTreeSet::from([index])).collect(),
             returned,
             sources: Vec::new(),
+            again: vec![BTreeSet::new(); ops.len()],
+            again_in: HashMap::new(),
         };
         grower.role = (0..ops.len()).map(|index| grower.role_of(index)).collect();
         grower.settle();
@@ -195,7 +202,11 @@ impl<'a> Grower<'a> {
     }
 
     fn outlined(&self, members: &BTreeSet<usize>) -> Outlined {
-        let all = self.with_free(members);
+        let mut all = members.clone();
+        for index in members {
+            all.extend(&self.again[self.unit[*index]]);
+        }
+        let all = self.with_free(&all);
         let ops: Vec<&Op> = all.iter().map(|index| &self.ops[*index]).collect();
         let outputs: Vec<ValueId> = members
             .iter()
@@ -213,20 +224,25 @@ impl<'a> Grower<'a> {
 
     /// Whether a value is read by anyone outside, be it through ops that only place elements.
     fn needed_outside(&self, value: ValueId, members: &BTreeSet<usize>) -> bool {
-        if self.returned.contains(&value) {
+        self.producer.get(&value).is_some_and(|maker| self.shown_outside(value, *maker, members))
+    }
+
+    /// Whether anyone outside reads this view of what an op makes, and does not make it again itself.
+    fn shown_outside(&self, view: ValueId, maker: usize, members: &BTreeSet<usize>) -> bool {
+        if self.returned.contains(&view) {
             return true;
         }
-        let users = self.users.get(&value).map(Vec::as_slice).unwrap_or_default();
-        users.iter().any(|user| {
-            if members.contains(user) {
-                return false;
+        let users = self.users.get(&view).map(Vec::as_slice).unwrap_or_default();
+        let reads = |unit: usize| !self.again[unit].contains(&maker);
+        users.iter().any(|user| match self.role[*user] {
+            Role::Free if !members.contains(user) => {
+                let results = &self.ops[*user].results;
+                results.iter().any(|result| self.shown_outside(*result, maker, members))
             }
-            match self.role[*user] {
-                Role::Free => self.ops[*user]
-                    .results
-                    .iter()
-                    .any(|result| self.needed_outside(*result, members)),
-                _ => true,
+            _ => {
+                let elsewhere = !members.contains(user) && reads(self.unit[*user]);
+                elsewhere
+                    || self.again_in.get(user).is_some_and(|units| units.iter().copied().any(reads))
             }
         })
     }
@@ -271,6 +287,7 @@ impl<'a> Grower<'a> {
             }
         }
         self.grow_cores();
+        self.recompute();
     }
 
     /// Products and convolutions take along the loop that alone reads their result, where the library can do it with them.
@@ -387,7 +404,10 @@ impl<'a> Grower<'a> {
                     }
                 }
                 _ if self.members[self.unit[index]].first() == Some(&index) => {
-                    units.push(self.members[self.unit[index]].clone());
+                    let members = &self.members[self.unit[index]];
+                    if !self.is_replaced(members) {
+                        units.push(members.clone());
+                    }
                 }
                 _ => {}
             }

@@ -13,8 +13,11 @@ use super::lane::{Lane, Truth};
 use super::machine::{Machine, Memory, TILE, Tile, with_number, with_scratch};
 use super::vector::{Fold, Isa, Source, dispatch};
 use crate::pool::Pool;
-use warpforge_codegen::ir::LoopKernel;
-use warpforge_codegen::ir::{Extent, Instruction, Number, Operand, Register};
+use warpforge_codegen::Generated;
+use warpforge_codegen::ir::{
+    Extent, Instruction, LoopKernel, Number, Operand, OutputInfo, Register,
+};
+use warpforge_tensor::DType;
 
 /// Numbers made side by side at most: their sums stay in the nearest caches.
 const WIDEST: usize = 4096;
@@ -22,6 +25,40 @@ const WIDEST: usize = 4096;
 const PARTS: usize = 16;
 /// Elements of a part at least, for each number.
 const SHORTEST: usize = 16;
+
+/// Elements that code for them is called for at a time: what they are reduced from stays in the nearest cache.
+const AT_ONCE: usize = 4 * TILE;
+
+/// What a kernel that reduces along columns does to its elements, as a kernel of its own: it writes what is reduced as
+/// further outputs. None where the kernel does too little for that, or not in f32.
+pub(super) fn element_part(kernel: &LoopKernel) -> Option<LoopKernel> {
+    kernel.width?;
+    let extent = |instruction: &Instruction| match instruction {
+        Instruction::Store { output, .. } => kernel.outputs[*output].extent,
+        other => other.result().map_or(Extent::Row, |to| kernel.registers[to.0].extent),
+    };
+    let mut part = LoopKernel { row: None, width: None, code: Vec::new(), ..kernel.clone() };
+    let mut computed = 0;
+    for instruction in &kernel.code {
+        if let Instruction::Reduce { from, .. } = instruction {
+            if kernel.registers[from.0].number != Number::F32 {
+                return None;
+            }
+            let store = Instruction::Store {
+                from: Operand::Register(*from),
+                number: Number::F32,
+                output: part.outputs.len(),
+            };
+            part.outputs.push(OutputInfo { dtype: DType::F32, extent: Extent::Element });
+            part.code.push(store);
+        } else if extent(instruction) == Extent::Element {
+            let moves = matches!(instruction, Instruction::Load { .. } | Instruction::Store { .. });
+            computed += usize::from(!moves);
+            part.code.push(instruction.clone());
+        }
+    }
+    (computed > 1).then_some(part)
+}
 
 /// How the work is cut.
 struct Cut {
@@ -156,9 +193,14 @@ impl Machine<'_> {
         }
         // Several at a time where whole neighbourhoods follow one another.
         let whole = columns.len() == cut.width;
-        let at_once = if whole { (TILE / cut.width.max(1)).max(1) } else { 1 };
+        let together = if self.elements.is_some() { AT_ONCE } else { TILE };
+        let at_once = if whole { (together / cut.width.max(1)).max(1) } else { 1 };
         let grain = at_once * columns.len();
         let isa = Isa::detected();
+        if let Some(code) = self.elements {
+            self.sum_by_code(code, cut, reductions, memory, (task, at_once), sums);
+            return;
+        }
         with_scratch(self.scratch_bytes(grain), |scratch| {
             let all = cut.part(part);
             let mut first = all.start;
@@ -183,6 +225,47 @@ impl Machine<'_> {
                     }
                 }
                 first += count;
+            }
+        });
+    }
+
+    /// The same, with code for what is done to elements.
+    fn sum_by_code(
+        &self,
+        code: &Generated,
+        cut: &Cut,
+        reductions: &[Reduction],
+        memory: Memory<'_>,
+        (task, at_once): (usize, usize),
+        sums: &mut [u64],
+    ) {
+        let (place, part) = (task / cut.parts, task % cut.parts);
+        let (outer, columns) = (place / cut.blocks, cut.columns(place % cut.blocks));
+        let isa = Isa::detected();
+        let room = (at_once * columns.len()).next_multiple_of(16);
+        with_scratch(reductions.len() * room * size_of::<f32>() + 64, |scratch| {
+            let scratch = scratch.as_mut_ptr().cast::<u8>();
+            let scratch = scratch.wrapping_add(scratch.align_offset(64)).cast::<f32>();
+            let all = cut.part(part);
+            let mut outputs = memory.outputs.to_vec();
+            for first in all.clone().step_by(at_once) {
+                let count = at_once.min(all.end - first);
+                let start = (outer * cut.reduced + first) * cut.width + columns.start;
+                let length = count * columns.len();
+                outputs.truncate(memory.outputs.len());
+                // Outputs are counted from the first element of all.
+                let rooms = (0..reductions.len()).map(|at| scratch.wrapping_add(at * room));
+                outputs.extend(rooms.map(|room| room.wrapping_sub(start).cast::<u8>()));
+                // SAFETY: the promise of the run; each reduction has room for as many elements as are computed.
+                unsafe { code.run_part(start..start + length, memory.inputs, &outputs) };
+                for (at, reduction) in reductions.iter().enumerate() {
+                    // SAFETY: so many numbers were just written there.
+                    let values = unsafe {
+                        std::slice::from_raw_parts(scratch.wrapping_add(at * room), length)
+                    };
+                    let sums = &mut sums[at * cut.block..(at + 1) * cut.block];
+                    add::<f32>(isa, reduction.op, wide_mut::<f32>(sums), values, columns.len());
+                }
             }
         });
     }

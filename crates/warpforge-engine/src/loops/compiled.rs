@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use warpforge_codegen::ir::{Extent, LoopKernel};
 use warpforge_codegen::{Generated, Unsupported};
 
+use super::columns;
 use super::machine::Machine;
+use crate::caches;
 use crate::pool::Pool;
 
 /// Elements that a thread takes at a time at least, where rows do not say otherwise.
@@ -19,6 +21,8 @@ const GRAIN: usize = 4096;
 pub(crate) struct CompiledLoop {
     kernel: LoopKernel,
     code: Result<Arc<Generated>, Unsupported>,
+    /// Of a kernel that reduces along columns, what is done to its elements.
+    elements: Option<Arc<Generated>>,
 }
 
 /// Code for a kernel: the same for equal ones, as the layers of a model have them.
@@ -39,21 +43,6 @@ fn generated(kernel: &LoopKernel, large: bool) -> Result<Arc<Generated>, Unsuppo
     }
     made.insert(key, Arc::downgrade(&code));
     Ok(code)
-}
-
-/// Bytes of the last cache, of which every thread may have its part taken by others: what is larger than half of it is not
-/// there any more when it is read.
-fn last_cache_bytes() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    const UNKNOWN: usize = 32 << 20;
-    *BYTES.get_or_init(|| {
-        let level = |index: usize| {
-            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
-            let text = std::fs::read_to_string(path).ok()?;
-            text.trim().strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1 << 10)
-        };
-        (0..8).filter_map(level).max().unwrap_or(UNKNOWN)
-    })
 }
 
 /// The memory of one run.
@@ -77,16 +66,22 @@ impl CompiledLoop {
                 Extent::Row => rows * output.dtype.bytes(),
             })
             .sum();
-        let large = written > last_cache_bytes() / 2;
-        Self { code: generated(kernel, large), kernel: kernel.clone() }
+        let large = written > caches::last_bytes() / 2;
+        let elements = columns::element_part(kernel);
+        let elements = elements.and_then(|part| generated(&part, false).ok());
+        Self { code: generated(kernel, large), elements, kernel: kernel.clone() }
     }
 
     /// What takes it, in one word.
     pub(crate) fn backend(&self) -> &'static str {
-        match self.code {
-            Ok(_) => "generated",
-            Err(_) => "loop",
+        match (&self.code, &self.elements) {
+            (Err(_), None) => "loop",
+            _ => "generated",
         }
+    }
+
+    fn machine(&self) -> Machine<'_> {
+        Machine { kernel: &self.kernel, elements: self.elements.as_deref() }
     }
 
     /// Runs it over its whole domain.
@@ -98,7 +93,7 @@ impl CompiledLoop {
     pub(crate) unsafe fn run(&self, pool: &Pool, inputs: &[*const u8], outputs: &[*mut u8]) {
         let Ok(code) = &self.code else {
             // SAFETY: the caller's promise.
-            unsafe { Machine { kernel: &self.kernel }.run(pool, inputs, outputs) };
+            unsafe { self.machine().run(pool, inputs, outputs) };
             return;
         };
         let memory = &Memory { inputs, outputs };
@@ -130,7 +125,7 @@ impl CompiledLoop {
         unsafe {
             match &self.code {
                 Ok(code) => code.run_part(elements, inputs, outputs),
-                Err(_) => Machine { kernel: &self.kernel }.run_part(elements, inputs, outputs),
+                Err(_) => self.machine().run_part(elements, inputs, outputs),
             }
         }
     }

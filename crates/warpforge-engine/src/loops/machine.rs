@@ -16,6 +16,7 @@ use super::lane::{Lane, Truth};
 use super::narrow::{from_bf16, from_f16, to_bf16, to_f16};
 use super::vector::{Fold, Isa, Source, dispatch};
 use crate::pool::Pool;
+use warpforge_codegen::Generated;
 use warpforge_codegen::ir::{Access, LoopKernel, Place};
 use warpforge_codegen::ir::{Extent, Instruction, Number, Operand, Register};
 
@@ -97,8 +98,8 @@ pub(super) use with_number;
 /// The memory of one run: where inputs begin and outputs go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Memory<'a> {
-    inputs: &'a [*const u8],
-    outputs: &'a [*mut u8],
+    pub(super) inputs: &'a [*const u8],
+    pub(super) outputs: &'a [*mut u8],
 }
 
 // SAFETY: inputs are only read; tiles write disjoint parts of the outputs.
@@ -108,6 +109,8 @@ unsafe impl Sync for Memory<'_> {}
 #[derive(Clone, Copy)]
 pub(super) struct Machine<'a> {
     pub(super) kernel: &'a LoopKernel,
+    /// Code for what is done to elements, where the kernel reduces along columns and there is some.
+    pub(super) elements: Option<&'a Generated>,
 }
 
 impl Machine<'_> {

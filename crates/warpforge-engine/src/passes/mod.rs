@@ -5,6 +5,7 @@ mod channels_last;
 mod expand_normalization;
 mod fold_constants;
 mod fold_views;
+mod gelu_by_erf;
 mod inline_calls;
 mod merge_products;
 mod name_custom_calls;
@@ -24,6 +25,7 @@ pub use channels_last::ChannelsLast;
 pub use expand_normalization::ExpandNormalization;
 pub use fold_constants::FoldConstants;
 pub use fold_views::FoldViews;
+pub use gelu_by_erf::GeluByErf;
 pub use inline_calls::InlineCalls;
 pub use merge_products::MergeProducts;
 pub use name_custom_calls::NameCustomCalls;
@@ -72,6 +74,7 @@ pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>
         Box::new(FoldViews),
         Box::new(ShareEqualOps),
         Box::new(RemoveDeadCode),
+        Box::new(GeluByErf),
         Box::new(ScaleWeights { fixed: fixed.clone() }),
         Box::new(MergeProducts { fixed: fixed.clone() }),
     ];

@@ -498,3 +498,32 @@ fn what_is_not_finite_is_seen_where_it_is_made() {
     let first = seen.iter().find(|(_, finite)| !finite).unwrap();
     assert_eq!(first.0, "divide", "{seen:?}");
 }
+
+/// What a later loop reads of an earlier one is made again from what both read, where that moves less memory.
+#[test]
+fn what_is_cheap_is_made_again() {
+    let report = check(
+        "func.func @main(%x: tensor<300x256xf32>, %w: tensor<256x256xf32>) -> tensor<300x256xf32> {
+           %half = stablehlo.constant dense<0.5> : tensor<300x256xf32>
+           %s = stablehlo.multiply %x, %half : tensor<300x256xf32>
+           %h = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0] : (tensor<300x256xf32>, tensor<256x256xf32>) -> tensor<300x256xf32>
+           %t = stablehlo.tanh %h : tensor<300x256xf32>
+           %a = stablehlo.multiply %h, %half : tensor<300x256xf32>
+           %y = stablehlo.multiply %a, %t : tensor<300x256xf32>
+           %p = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<300x256xf32>, tensor<256x256xf32>) -> tensor<300x256xf32>
+           %u = stablehlo.logistic %p : tensor<300x256xf32>
+           %q = stablehlo.multiply %u, %t : tensor<300x256xf32>
+           %r = stablehlo.add %q, %a : tensor<300x256xf32>
+           return %r : tensor<300x256xf32>
+         }",
+    );
+    // The last loop reads the second product and what the first made, and nothing that the loop between them would write.
+    let (tensor, last) = (300 * 256 * 4, report.last().unwrap());
+    assert_eq!(last.cost.bytes, 3 * tensor, "{report:?}");
+    assert!(
+        report
+            .iter()
+            .filter(|step| step.backend == "generated")
+            .all(|step| step.cost.bytes <= 3 * tensor)
+    );
+}

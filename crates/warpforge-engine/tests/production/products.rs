@@ -54,6 +54,21 @@ fn slices_and_blocks() {
     }
 }
 
+/// Enough rows for each thread to pack its own, several slices of them, from rows and from columns.
+#[test]
+fn rows_that_tasks_pack_themselves() {
+    for text in plain(401, 1100, 40) {
+        is_product(&check_with_weights(&text));
+    }
+    let text = "func.func @main(%x: tensor<1100x401xOF>, %w: tensor<1100x70xOF>) -> tensor<401x70xTO> {
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [0] x [0] : (tensor<1100x401xOF>, tensor<1100x70xOF>) -> tensor<401x70xTO>
+  return %p : tensor<401x70xTO>
+}";
+    for text in each_type(text) {
+        is_product(&check_with_weights(&text));
+    }
+}
+
 #[test]
 fn transposed_operands_and_results() {
     let text = "func.func @main(%x: tensor<70x60xOF>, %w: tensor<65x70xOF>) -> tensor<65x60xTO> {

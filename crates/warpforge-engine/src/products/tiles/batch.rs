@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warpforge_tensor::DType;
 
-use super::multiplier::{COLUMNS, Multiplier, Part};
+use super::multiplier::{COLUMNS, Multiplier, Part, Strips};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
@@ -129,7 +129,7 @@ impl TiledBatch {
         let part = Part {
             number,
             rows,
-            strips: room,
+            strips: Strips::Packed(room),
             panels,
             sums: room.wrapping_add(self.room.sums),
             inputs: launch.inputs,

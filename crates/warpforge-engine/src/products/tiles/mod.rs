@@ -20,7 +20,7 @@ use std::sync::Arc;
 use warpforge_tensor::DType;
 
 pub(crate) use self::batch::TiledBatch;
-pub(crate) use self::multiplier::{Multiplier, Part};
+pub(crate) use self::multiplier::{Multiplier, Part, Strips};
 
 use self::multiplier::COLUMNS;
 use super::Product;
@@ -51,8 +51,12 @@ pub(crate) struct TiledProduct {
 }
 
 /// Where a launch keeps what, in bytes from the beginning of its room.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Room {
+    /// The rows of each task, where each packs its own.
+    blocks: Option<Vec<Range<usize>>>,
+    /// Bytes of the strips of a task that packs its own, one for each thread, and of all strips otherwise.
+    strip_bytes: usize,
     /// The panels of a right operand that changes, behind the strips.
     panels: usize,
     /// Sums, for each thread.
@@ -65,10 +69,22 @@ impl Room {
     fn new(multiplier: &Multiplier, fixed: bool, threads: usize) -> Self {
         let rows = multiplier.product.rows.size;
         let block = rows.min(multiplier.block_rows());
-        let panels = multiplier.strip_bytes(rows).next_multiple_of(64);
+        let blocks = multiplier.own_blocks(threads);
+        let (strip_bytes, panels) = match &blocks {
+            Some(blocks) => {
+                let most = blocks.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+                let each = multiplier.slice_bytes(most);
+                (each, each * threads.max(1))
+            }
+            None => {
+                let all = multiplier.strip_bytes(rows).next_multiple_of(64);
+                (all, all)
+            }
+        };
         let sums = panels + if fixed { 0 } else { multiplier.panel_bytes() };
         let sum_bytes = multiplier.sum_bytes(block, multiplier.group());
-        Self { panels, sums, sum_bytes, bytes: sums + sum_bytes * threads.max(1) }
+        let bytes = sums + sum_bytes * threads.max(1);
+        Self { blocks, strip_bytes, panels, sums, sum_bytes, bytes }
     }
 }
 
@@ -155,6 +171,49 @@ impl TiledProduct {
     }
 }
 
+impl TiledProduct {
+    /// Computes the product where every task packs its own rows, a slice of the depth at a time, so that they stay in the
+    /// second-level cache while all panels pass.
+    fn launch_blocks(
+        &self,
+        pool: &Pool,
+        launch: &Launch<'_>,
+        blocks: &[Range<usize>],
+        unpacked: usize,
+    ) -> Result<(), EngineError> {
+        let (multiplier, phases) = (&self.multiplier, &self.phases);
+        let [left, right] = multiplier.product().operands;
+        pool.run(unpacked, &|panel| {
+            // SAFETY: the launch's promise; there is room for all panels.
+            self.phases.timed(Phase::Packing, || unsafe {
+                multiplier.pack_panel(launch.inputs[right], 0, panel, launch.panels);
+            });
+        });
+        let rooms = Rooms::new(self.threads);
+        pool.run(blocks.len(), &|task| {
+            let block = &blocks[task];
+            rooms.with(|place| {
+                let room = launch.strips.wrapping_add(place * self.room.strip_bytes);
+                let part = Part {
+                    number: 0,
+                    rows: (block.start, block.end),
+                    strips: Strips::Unpacked { left: launch.inputs[left], room, phases },
+                    panels: launch.panels,
+                    sums: launch.sums,
+                    inputs: launch.inputs,
+                    out: launch.out,
+                };
+                let strips = 0..block.len().div_ceil(multiplier.strip_rows());
+                // SAFETY: the launch's promise; the panels are packed, and each task has rows and room of its own.
+                self.phases.timed(Phase::Products, || unsafe {
+                    multiplier.multiply(&part, &strips, &(0..multiplier.panel_count()));
+                });
+            });
+        });
+        rooms.check()
+    }
+}
+
 /// Cuts `0..count` into pieces of at most `length`, as equal as can be.
 pub(crate) fn pieces(count: usize, length: usize) -> Vec<Range<usize>> {
     let each = count.div_ceil(count.div_ceil(length.max(1)).max(1));
@@ -202,6 +261,9 @@ impl Kernel for TiledProduct {
         let launch = &Launch { inputs, strips, panels, sums, out: outputs[0] };
         let strip_count = rows.div_ceil(multiplier.strip_rows());
         let unpacked = if self.panels.is_some() { 0 } else { multiplier.panel_count() };
+        if let Some(blocks) = &self.room.blocks {
+            return self.launch_blocks(pool, launch, blocks, unpacked);
+        }
         pool.run(strip_count + unpacked, &|task| {
             let (inputs, to) = (launch.inputs, launch.strips);
             // SAFETY: the caller's promise; the room is as large as was reserved.
@@ -221,7 +283,7 @@ impl Kernel for TiledProduct {
                 let part = Part {
                     number: 0,
                     rows: (0, rows),
-                    strips: launch.strips,
+                    strips: Strips::Packed(launch.strips),
                     panels: launch.panels,
                     sums: launch.sums.wrapping_add(place * self.room.sum_bytes),
                     inputs: launch.inputs,

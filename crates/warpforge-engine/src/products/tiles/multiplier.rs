@@ -12,6 +12,7 @@ use super::finish::Finish;
 use super::{matrices, vectors};
 use crate::EngineError;
 use crate::loops::Isa;
+use crate::observe::Phases;
 use crate::products::Product;
 
 /// Columns of a tile, in every form: two vectors of sums.
@@ -37,14 +38,23 @@ pub(crate) struct Multiplier {
     form: Form,
 }
 
-/// The packed operands and the memory of a part of a product.
+/// The rows of a part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Strips<'a> {
+    /// Packed.
+    Packed(*const u8),
+    /// To be packed, slice by slice, into room for one; `left` leads to the whole operand.
+    Unpacked { left: *const u8, room: *mut u8, phases: &'a Phases },
+}
+
+/// The operands and the memory of a part of a product.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
     /// Which matrix of the batch.
     pub(crate) number: usize,
     /// The rows that are packed, as strips.
     pub(crate) rows: (usize, usize),
-    pub(crate) strips: *const u8,
+    pub(crate) strips: Strips<'a>,
     /// The panels of the matrix.
     pub(crate) panels: *const u8,
     /// Room for sums that are not finished, for nobody else.
@@ -105,6 +115,30 @@ impl Multiplier {
             Form::Vectors => vectors::BLOCK,
             Form::Matrices => matrices::BLOCK,
         }
+    }
+
+    /// The rows of each task, where so many threads pack the rows they work on themselves; none where it is better to pack
+    /// all of them first, because there are few for each thread, or in this form.
+    pub(super) fn own_blocks(&self, threads: usize) -> Option<Vec<Range<usize>>> {
+        /// Rows of a thread at least: with fewer all threads would read all panels for little work.
+        const LEAST_ROWS: usize = 96;
+        let rows = self.product.rows.size;
+        if self.form != Form::Vectors || rows < LEAST_ROWS * threads.max(1) {
+            return None;
+        }
+        let strips = rows.div_ceil(vectors::ROWS);
+        let most = vectors::own_rows(self.product.depth.size) / vectors::ROWS;
+        // As many for each thread.
+        let count = strips.div_ceil(most).next_multiple_of(threads.max(1)).min(strips);
+        let bounds = (0..=count).map(|at| (at * strips / count * vectors::ROWS).min(rows));
+        let bounds: Vec<usize> = bounds.collect();
+        Some(bounds.windows(2).map(|pair| pair[0]..pair[1]).collect())
+    }
+
+    /// Bytes of the room for one slice of so many rows.
+    pub(super) fn slice_bytes(&self, rows: usize) -> usize {
+        let length = vectors::slice_length(self.product.depth.size);
+        (rows * length * size_of::<f32>()).next_multiple_of(64)
     }
 
     /// Panels of a task at most.

@@ -18,7 +18,7 @@ pub(super) use self::unit::available;
 
 use self::tile::Tile;
 use super::finish::Place;
-use super::multiplier::{COLUMNS, Multiplier, Part};
+use super::multiplier::{COLUMNS, Multiplier, Part, Strips};
 use crate::products::Product;
 
 /// Rows of a tile.
@@ -144,6 +144,9 @@ pub(super) unsafe fn multiply(
 ) {
     let Product { columns, depth, .. } = &multiplier.product;
     let (begin, end) = part.rows;
+    let Strips::Packed(packed_strips) = part.strips else {
+        unreachable!("the matrix unit is given packed rows");
+    };
     let strip_count = (end - begin).div_ceil(ROWS);
     let all = steps(depth.size);
     let at = multiplier.finish.at(&multiplier.product, part.number);
@@ -174,7 +177,7 @@ pub(super) unsafe fn multiply(
                         };
                         // SAFETY: the caller's promise: the packed strips and panels are there.
                         unsafe {
-                            let left = part.strips.add(place);
+                            let left = packed_strips.add(place);
                             tile.multiply(&unit, length, [left, right, ahead], begins);
                         }
                         if !ends {

@@ -14,20 +14,36 @@ pub(super) use self::tile::ROWS;
 use self::pack::Lines;
 use self::tile::Tile;
 use super::finish::Place;
-use super::multiplier::{COLUMNS, Multiplier, Part};
+use super::multiplier::{COLUMNS, Multiplier, Part, Strips};
+use crate::caches;
+use crate::observe::Phase;
 use crate::products::Product;
 
 /// Depth of a slice at most: a panel's slice is then a sixteenth of a second-level cache.
 pub(super) const DEPTH: usize = 1024;
 /// Rows of a block: with the deepest slice three quarters of a second-level cache.
 pub(super) const BLOCK: usize = 384;
+/// Rows that a task packs at least.
+const LEAST_OWN: usize = 4 * ROWS;
+
+/// Rows whose strips of one slice take half of the second-level cache, for a task that packs its own.
+pub(super) fn own_rows(depth: usize) -> usize {
+    let row = slice_length(depth) * size_of::<f32>();
+    (caches::second_bytes() / 2 / row.max(1)).clamp(LEAST_OWN, BLOCK) / ROWS * ROWS
+}
+
 /// Panels of a task at most: what they read of the strips is then fetched once for all of them.
 pub(super) const GROUP: usize = 4;
 
 /// The slices of a depth, all but the last of one length.
 fn slices(depth: usize) -> impl Iterator<Item = Range<usize>> {
-    let length = depth.div_ceil(depth.div_ceil(DEPTH));
+    let length = slice_length(depth);
     (0..depth).step_by(length).map(move |start| start..(start + length).min(depth))
+}
+
+/// The length of the slices of a depth.
+pub(super) fn slice_length(depth: usize) -> usize {
+    depth.div_ceil(depth.div_ceil(DEPTH).max(1))
 }
 
 /// Where a panel's slice begins among the packed numbers.
@@ -83,22 +99,33 @@ pub(super) unsafe fn pack_strip(
     strip: usize,
     to: *mut f32,
 ) {
-    let Product { rows, depth, dtypes, .. } = &multiplier.product;
-    let [start, ..] = multiplier.product.starts(number);
     let first = begin + strip * ROWS;
-    let count = ROWS.min(end - first);
-    for slice in slices(depth.size) {
-        let lines = Lines {
-            from: left,
-            start: start + first as isize * rows.lhs + slice.start as isize * depth.lhs,
-            across: rows.lhs,
-            along: depth.lhs,
-            count,
-            length: slice.len(),
-        };
+    let rows = first..end.min(first + ROWS);
+    for slice in slices(multiplier.product.depth.size) {
         let place = slice.start * (end - begin) + strip * ROWS * slice.len();
+        let lines = lines(multiplier, left, number, &rows, &slice);
         // SAFETY: the caller's promise; the strip's slice is as large as its lines.
-        unsafe { lines.pack(dtypes[0], to.add(place), count) };
+        unsafe { lines.pack(multiplier.product.dtypes[0], to.add(place), rows.len()) };
+    }
+}
+
+/// A slice of some rows of the left operand.
+fn lines(
+    multiplier: &Multiplier,
+    left: *const u8,
+    number: usize,
+    some: &Range<usize>,
+    slice: &Range<usize>,
+) -> Lines {
+    let Product { rows, depth, .. } = &multiplier.product;
+    let [start, ..] = multiplier.product.starts(number);
+    Lines {
+        from: left,
+        start: start + some.start as isize * rows.lhs + slice.start as isize * depth.lhs,
+        across: rows.lhs,
+        along: depth.lhs,
+        count: some.len(),
+        length: slice.len(),
     }
 }
 
@@ -116,10 +143,25 @@ pub(super) unsafe fn multiply(
 ) {
     let Product { columns, depth, .. } = &multiplier.product;
     let (begin, end) = part.rows;
-    let (packed_strips, packed_panels) = (part.strips.cast::<f32>(), part.panels.cast::<f32>());
+    let packed_panels = part.panels.cast::<f32>();
     let at = multiplier.finish.at(&multiplier.product, part.number);
     let mut tile = Tile::new();
     for slice in slices(depth.size) {
+        let packed_strips = match part.strips {
+            Strips::Packed(strips) => {
+                strips.cast::<f32>().wrapping_add(slice.start * (end - begin))
+            }
+            Strips::Unpacked { left, room, phases } => {
+                let rows = begin + strips.start * ROWS..end.min(begin + strips.end * ROWS);
+                let to = room.cast::<f32>().wrapping_add(strips.start * ROWS * slice.len());
+                let lines = lines(multiplier, left, part.number, &rows, &slice);
+                // SAFETY: the caller's promise: the rows are there, and there is room for a slice of them.
+                phases.timed_within(Phase::Products, Phase::Packing, || unsafe {
+                    lines.pack_strips(multiplier.product.dtypes[0], to);
+                });
+                room.cast_const().cast::<f32>()
+            }
+        };
         for panel in panels.clone() {
             // SAFETY: packed panels follow one another; beyond the last nothing is read, only asked for in advance.
             let right = unsafe { packed_panels.add(panel_start(multiplier, panel, &slice)) };
@@ -129,10 +171,9 @@ pub(super) unsafe fn multiply(
                 let rows = ROWS.min(end - first);
                 // A tile asks for a part of the next panel, so that all of it is there after a few of them.
                 let ahead = turn % tile::PARTS * COLUMNS * slice.len() / tile::PARTS;
-                let place = slice.start * (end - begin) + strip * ROWS * slice.len();
                 // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
                 unsafe {
-                    let left = packed_strips.add(place);
+                    let left = packed_strips.add(strip * ROWS * slice.len());
                     tile.multiply(rows, slice.len(), left, right, next.wrapping_add(ahead));
                 }
                 let column = panel * COLUMNS;

@@ -8,6 +8,7 @@ use warpforge_tensor::DType;
 
 #[cfg(target_arch = "x86_64")]
 use super::super::rows::vectors;
+use super::ROWS;
 
 /// Lines of a matrix: rows of the left operand, columns of the right one.
 pub(super) struct Lines {
@@ -85,6 +86,60 @@ impl Lines {
                 _ => self.pack_from(self.from.cast::<f32>(), to, width),
             }
         }
+    }
+
+    /// Packs lines as strips of a tile's rows, one after the other, the last as wide as it is.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::pack`], with room for as many numbers as the lines have.
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
+    pub(super) unsafe fn pack_strips(&self, dtype: DType, to: *mut f32) {
+        if dtype == DType::F32 && self.across == 1 {
+            // SAFETY: the caller's promise.
+            unsafe { self.copy_strips(self.from.cast::<f32>().offset(self.start), to) };
+            return;
+        }
+        for first in (0..self.count).step_by(ROWS) {
+            let count = ROWS.min(self.count - first);
+            let start = self.start + first as isize * self.across;
+            let strip = Self { start, count, ..*self };
+            // SAFETY: the caller's promise.
+            unsafe { strip.pack(dtype, to.add(first * self.length), count) };
+        }
+    }
+
+    /// Lines that lie beside one another, all strips of a step before the next: what lies together is read together.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    unsafe fn copy_strips(&self, from: *const f32, to: *mut f32) {
+        const WHOLE: u16 = (1 << ROWS) - 1;
+        let (whole, rest) = (self.count / ROWS, self.count % ROWS);
+        for step in 0..self.length {
+            let from = from.wrapping_offset(step as isize * self.along);
+            for strip in 0..whole {
+                // SAFETY: the caller's promise: these lines are there, and there is room for them.
+                unsafe {
+                    let numbers = vectors::load(from.add(strip * ROWS), WHOLE);
+                    let to = to.add(strip * ROWS * self.length + step * ROWS);
+                    vectors::store(to, WHOLE, numbers);
+                }
+            }
+            if rest > 0 {
+                let mask = (1 << rest) - 1;
+                // SAFETY: as above.
+                unsafe {
+                    let numbers = vectors::load(from.add(whole * ROWS), mask);
+                    let to = to.add(whole * ROWS * self.length + step * rest);
+                    vectors::store(to, mask, numbers);
+                }
+            }
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    unsafe fn copy_strips(&self, _: *const f32, _: *mut f32) {
+        unreachable!("tiles need 512-bit vectors");
     }
 
     #[inline(always)]
