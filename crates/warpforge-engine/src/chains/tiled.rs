@@ -188,11 +188,10 @@ impl TiledChain {
             [self.operands(0, memory.inputs, nothing), self.operands(2, memory.inputs, nothing)];
         self.phases.timed(Phase::Packing, || {
             for ((product, panels), given) in self.products.iter().zip(panels).zip(&given) {
-                for panel in 0..product.panel_count() {
-                    let right = given[product.product().operands[1]];
-                    // SAFETY: the caller's promise; the room is large enough for a matrix's panels.
-                    unsafe { product.pack_panel(right, number, panel, panels) };
-                }
+                let right = given[product.product().operands[1]];
+                let all = 0..product.panel_count();
+                // SAFETY: the caller's promise; the room is large enough for a matrix's panels.
+                unsafe { product.pack_panels(right, number, &all, panels) };
             }
         });
         let (height, width) = (first.product().rows.size, first.product().columns.size);

@@ -122,9 +122,8 @@ impl TiledBatch {
             for strip in 0..strips {
                 multiplier.pack_strip(launch.inputs[left], number, rows, strip, room);
             }
-            for panel in 0..multiplier.panel_count() {
-                multiplier.pack_panel(launch.inputs[right], number, panel, panels);
-            }
+            let all = 0..multiplier.panel_count();
+            multiplier.pack_panels(launch.inputs[right], number, &all, panels);
         });
         let part = Part {
             number,

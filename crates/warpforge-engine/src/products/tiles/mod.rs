@@ -33,6 +33,9 @@ use crate::pool::Pool;
 /// Below so many rows a product is as fast as the right operand is read.
 const LEAST_ROWS: usize = 48;
 
+/// Panels that a task packs at most: columns that lie beside one another are a kilobyte then.
+const PACKED_TOGETHER: usize = 8;
+
 /// Whether this machine has a matrix unit for bf16.
 pub(super) fn has_matrix_unit() -> bool {
     matrices::available()
@@ -183,10 +186,11 @@ impl TiledProduct {
     ) -> Result<(), EngineError> {
         let (multiplier, phases) = (&self.multiplier, &self.phases);
         let [left, right] = multiplier.product().operands;
-        pool.run(unpacked, &|panel| {
+        let groups = pieces(unpacked, PACKED_TOGETHER.min(unpacked.div_ceil(self.threads.max(1))));
+        pool.run(groups.len(), &|group| {
             // SAFETY: the launch's promise; there is room for all panels.
-            self.phases.timed(Phase::Packing, || unsafe {
-                multiplier.pack_panel(launch.inputs[right], 0, panel, launch.panels);
+            phases.timed(Phase::Packing, || unsafe {
+                multiplier.pack_panels(launch.inputs[right], 0, &groups[group], launch.panels);
             });
         });
         let rooms = Rooms::new(self.threads);
@@ -205,7 +209,7 @@ impl TiledProduct {
                 };
                 let strips = 0..block.len().div_ceil(multiplier.strip_rows());
                 // SAFETY: the launch's promise; the panels are packed, and each task has rows and room of its own.
-                self.phases.timed(Phase::Products, || unsafe {
+                phases.timed(Phase::Products, || unsafe {
                     multiplier.multiply(&part, &strips, &(0..multiplier.panel_count()));
                 });
             });

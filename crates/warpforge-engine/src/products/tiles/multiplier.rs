@@ -217,6 +217,31 @@ impl Multiplier {
         }
     }
 
+    /// Packs some panels of a matrix: what lies together in memory is read together.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::pack_panel`].
+    pub(crate) unsafe fn pack_panels(
+        &self,
+        right: *const u8,
+        number: usize,
+        panels: &Range<usize>,
+        to: *mut u8,
+    ) {
+        let beside = self.product.columns.rhs == 1 && self.product.dtypes[1] == DType::F32;
+        // SAFETY: the caller's promise; tiles are made only where there are 512-bit vectors.
+        unsafe {
+            if self.form == Form::Vectors && beside {
+                vectors::pack_beside(self, right, number, panels, to.cast());
+            } else {
+                for panel in panels.clone() {
+                    self.pack_panel(right, number, panel, to);
+                }
+            }
+        }
+    }
+
     /// Packs one of the strips that some rows are packed as.
     ///
     /// # Safety

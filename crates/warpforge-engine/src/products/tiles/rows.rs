@@ -29,7 +29,7 @@ pub(super) mod vectors {
 
     /// Which of 16 numbers from `first` on are among `count`.
     #[inline(always)]
-    pub(super) fn mask(first: usize, count: usize) -> __mmask16 {
+    pub(in super::super) fn mask(first: usize, count: usize) -> __mmask16 {
         match count.saturating_sub(first) {
             16.. => !0,
             few => (1 << few) - 1,

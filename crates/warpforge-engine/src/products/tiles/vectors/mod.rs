@@ -85,6 +85,57 @@ pub(super) unsafe fn pack_panel(
     }
 }
 
+/// Packs some panels whose columns lie beside one another, all of them for a step of the depth before the next.
+///
+/// # Safety
+///
+/// As for [`Multiplier::pack_panel`], for columns of f32 at distance 1, and the machine has 512-bit vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) unsafe fn pack_beside(
+    multiplier: &Multiplier,
+    right: *const u8,
+    number: usize,
+    panels: &Range<usize>,
+    to: *mut f32,
+) {
+    use super::rows::vectors::{load, mask, store};
+
+    let Product { columns, depth, .. } = &multiplier.product;
+    let [_, begin, _] = multiplier.product.starts(number);
+    let from = right.cast::<f32>().wrapping_offset(begin);
+    for slice in slices(depth.size) {
+        for step in slice.clone() {
+            let line = from.wrapping_offset(step as isize * depth.rhs);
+            for panel in panels.clone() {
+                let first = panel * COLUMNS;
+                let count = columns.size - first;
+                let start = panel_start(multiplier, panel, &slice);
+                // SAFETY: the caller's promise: columns up to the last are there, and room for whole panels.
+                unsafe {
+                    let to = to.add(start + (step - slice.start) * COLUMNS);
+                    for half in [0, 16] {
+                        let numbers = load(line.wrapping_add(first + half), mask(half, count));
+                        store(to.add(half), !0, numbers);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// There are no tiles without 512-bit vectors.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn pack_beside(
+    _: &Multiplier,
+    _: *const u8,
+    _: usize,
+    _: &Range<usize>,
+    _: *mut f32,
+) {
+    unreachable!("tiles need 512-bit vectors");
+}
+
 /// Packs one of the strips that some rows are packed as.
 ///
 /// # Safety
