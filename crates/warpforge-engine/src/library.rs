@@ -113,6 +113,12 @@ impl Following {
                 }
                 Tail::With { op, operand, dtype, view } => {
                     let described = describe(view, *dtype)?;
+                    // The library takes a bias for dense whatever its distances are.
+                    let count: usize = described.dims().iter().product();
+                    if described.bytes() != count * dtype.bytes() {
+                        let why = "a summand with gaps between its elements";
+                        return Err(EngineError::Unsupported(why.into()));
+                    }
                     let (operand, offset) = (*operand, view.offset * dtype.bytes() as isize);
                     let first = *op == With::Add && attributes.post_ops() == 0 && added.is_empty();
                     let (place, described) = match bias(&described).filter(|_| first) {

@@ -54,6 +54,24 @@ fn slices_and_blocks() {
     }
 }
 
+/// A summand whose elements do not follow one another.
+#[test]
+fn a_summand_with_gaps() {
+    check(
+        "func.func @main(%x: tensor<11xf32>, %m: tensor<3x3xf32>, %n: tensor<2x9xf32>) -> (tensor<3xf32>, tensor<2x3xf32>) {
+  %s = stablehlo.slice %x [0:8:3] : (tensor<11xf32>) -> tensor<3xf32>
+  %t = stablehlo.tanh %s : tensor<3xf32>
+  %p = stablehlo.dot_general %t, %m, contracting_dims = [0] x [1] : (tensor<3xf32>, tensor<3x3xf32>) -> tensor<3xf32>
+  %a = stablehlo.add %p, %s : tensor<3xf32>
+  %b = stablehlo.slice %n [0:2, 1:8:3] : (tensor<2x9xf32>) -> tensor<2x3xf32>
+  %c = stablehlo.tanh %b : tensor<2x3xf32>
+  %q = stablehlo.dot_general %c, %m, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+  %d = stablehlo.add %q, %b : tensor<2x3xf32>
+  return %a, %d : tensor<3xf32>, tensor<2x3xf32>
+}",
+    );
+}
+
 /// Enough rows for each thread to pack its own, several slices of them, from rows and from columns.
 #[test]
 fn rows_that_tasks_pack_themselves() {
