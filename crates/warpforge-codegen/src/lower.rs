@@ -592,7 +592,12 @@ impl Lowerer<'_> {
         let program = self.program(level, extent);
         let loaded = match (dtype, single) {
             (DType::I1, false) => return Ok(program.node(Node::LoadTruth { stream })),
-            (DType::I1, true) => return Err(Unsupported("one truth value for many".into())),
+            (DType::I1, true) => {
+                let (byte, zero) =
+                    (program.node(Node::Splat { stream }), program.node(Node::Constant(0)));
+                let differs = Node::CompareIntegers(Comparison::NotEqual, byte, zero);
+                return Ok(program.node(differs));
+            }
             (_, true) => program.node(Node::Splat { stream }),
             (_, false) => program.node(Node::Load { stream }),
         };

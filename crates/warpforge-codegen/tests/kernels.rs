@@ -330,3 +330,29 @@ fn narrow_numbers_and_truth_values() {
         assert!((found - chosen).abs() <= chosen.abs() / 256.0, "{found} {chosen}");
     }
 }
+
+#[test]
+fn one_truth_value_for_a_row() {
+    if !has_code() {
+        return;
+    }
+    let (rows, width) = (5, 37);
+    let mut builder = Builder::new(rows * width, None);
+    let chosen = builder.load(DType::I1, &[(rows, 1), (width, 0)]);
+    let a = builder.load(DType::F32, &[(rows * width, 1)]);
+    let b = builder.load(DType::F32, &[(rows * width, 1)]);
+    let to = builder.register(Number::F32, Extent::Element);
+    builder.kernel.code.push(Instruction::Select { predicate: chosen, a, b, to });
+    builder.store(Operand::Register(to), DType::F32);
+    // Whatever is not 0 is true.
+    let chosen = [1_u8, 0, 1, 255, 0];
+    let (a, b) = (randoms(rows * width, 1), randoms(rows * width, 2));
+    let mut out = vec![0.0_f32; rows * width];
+    let code = Generated::new(&builder.kernel, false).unwrap();
+    let inputs = [chosen.as_ptr(), a.as_ptr().cast(), b.as_ptr().cast()];
+    // SAFETY: as many elements as the kernel has.
+    unsafe { code.run_part(0..rows * width, &inputs, &[out.as_mut_ptr().cast()]) };
+    for at in 0..rows * width {
+        assert_eq!(out[at], if chosen[at / width] == 0 { b[at] } else { a[at] }, "at {at}");
+    }
+}

@@ -51,14 +51,7 @@ impl Phases {
 
     /// Does a part of the work.
     pub(crate) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
-        if !self.on {
-            return work();
-        }
-        let start = Instant::now();
-        let result = work();
-        let time = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds[phase as usize].fetch_add(time, Ordering::Relaxed);
-        result
+        self.measured(work, |time| self.add(phase, time))
     }
 
     /// Does a part of work that is timed as another phase already: it counts for this one instead.
@@ -68,16 +61,25 @@ impl Phases {
         phase: Phase,
         work: impl FnOnce() -> R,
     ) -> R {
+        self.measured(work, |time| {
+            self.add(phase, time);
+            // The outer phase adds its whole time when it ends; until then this may lie below zero, which wraps around.
+            self.add(outer, time.wrapping_neg());
+        })
+    }
+
+    fn measured<R>(&self, work: impl FnOnce() -> R, count: impl FnOnce(u64)) -> R {
         if !self.on {
             return work();
         }
         let start = Instant::now();
         let result = work();
-        let time = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds[phase as usize].fetch_add(time, Ordering::Relaxed);
-        // The outer phase adds its whole time when it ends; until then this may lie below zero, which wraps around.
-        self.nanoseconds[outer as usize].fetch_sub(time, Ordering::Relaxed);
+        count(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
         result
+    }
+
+    fn add(&self, phase: Phase, time: u64) {
+        self.nanoseconds[phase as usize].fetch_add(time, Ordering::Relaxed);
     }
 
     /// What was counted since it was asked last.

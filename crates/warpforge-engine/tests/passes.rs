@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use warpforge_engine::interface::random_value;
 use warpforge_engine::passes::{
     ChannelsLast, ExpandNormalization, FoldConstants, FoldViews, GeluByErf, InlineCalls,
-    MergeProducts, NameCustomCalls, NarrowProducts, Pass, RemoveDeadCode, ScaleWeights,
-    ShareEqualOps, SimplifyAlgebra,
+    MergeProducts, NameCustomCalls, NarrowProducts, Pass, RemoveDeadCode, RepeatViews,
+    ScaleWeights, ShareEqualOps, SimplifyAlgebra, SplitBatches,
 };
 use warpforge_engine::reference::{Interpreter, Value};
 use warpforge_hlo::{Program, parse_verified};
@@ -28,9 +28,11 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(NameCustomCalls),
         Box::new(NarrowProducts),
         Box::new(RemoveDeadCode),
+        Box::new(RepeatViews),
         Box::new(ScaleWeights { fixed }),
         Box::new(ShareEqualOps),
         Box::new(SimplifyAlgebra),
+        Box::new(SplitBatches),
     ]
 }
 

@@ -14,7 +14,7 @@ use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
 use crate::products::has_bf16_products;
-use crate::products::tiles::{Multiplier, Part, Strips, pieces};
+use crate::products::tiles::{Multiplier, Panels, Part, Strips, pieces};
 
 /// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
 const BETWEEN: usize = 1 << 15;
@@ -206,7 +206,7 @@ impl TiledChain {
                 number,
                 rows: (start, end),
                 strips: Strips::Packed(strips.cast_const()),
-                panels: panels.cast_const(),
+                panels: Panels::Packed(panels.cast_const()),
                 sums,
                 inputs: given,
                 out: if at == 0 { shifted[0] } else { out },

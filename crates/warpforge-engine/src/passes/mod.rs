@@ -11,10 +11,12 @@ mod merge_products;
 mod name_custom_calls;
 mod narrow_products;
 mod remove_dead_code;
+mod repeat_views;
 mod rewrite;
 mod scale_weights;
 mod share_equal_ops;
 mod simplify_algebra;
+mod split_batches;
 mod weights;
 
 use std::collections::HashSet;
@@ -31,9 +33,11 @@ pub use merge_products::MergeProducts;
 pub use name_custom_calls::NameCustomCalls;
 pub use narrow_products::NarrowProducts;
 pub use remove_dead_code::RemoveDeadCode;
+pub use repeat_views::RepeatViews;
 pub use scale_weights::ScaleWeights;
 pub use share_equal_ops::ShareEqualOps;
 pub use simplify_algebra::SimplifyAlgebra;
+pub use split_batches::SplitBatches;
 
 pub(crate) use fold_constants::tensor as constant_tensor;
 pub(crate) use rewrite::Rewriter;
@@ -77,6 +81,7 @@ pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>
         Box::new(GeluByErf),
         Box::new(ScaleWeights { fixed: fixed.clone() }),
         Box::new(MergeProducts { fixed: fixed.clone() }),
+        Box::new(SplitBatches),
     ];
     if precision == Precision::Bf16 {
         passes.push(Box::new(NarrowProducts));
@@ -85,6 +90,7 @@ pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>
     passes.push(Box::new(FoldViews));
     passes.push(Box::new(FoldConstants));
     passes.push(Box::new(ShareEqualOps));
+    passes.push(Box::new(RepeatViews));
     passes.push(Box::new(RemoveDeadCode));
     passes
 }

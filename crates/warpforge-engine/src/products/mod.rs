@@ -10,7 +10,7 @@ pub(crate) mod tiles;
 
 #[cfg(feature = "onednn")]
 pub(crate) use library::Library;
-pub(crate) use recognize::recognize;
+pub(crate) use recognize::{reads, recognize};
 #[cfg(feature = "onednn")]
 pub(crate) use rows::Rows;
 pub(crate) use tiles::TiledProduct;

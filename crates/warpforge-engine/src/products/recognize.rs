@@ -82,6 +82,11 @@ pub(super) fn stride_in(own: &View, placed: &View, count: usize, step: isize) ->
     Some(stride)
 }
 
+/// Whether a product with these numbers can read operands that lie so.
+pub(crate) fn reads(numbers: &DotGeneral, [left, right]: [&View; 2], to: &[usize]) -> bool {
+    strided(numbers, (0, left), (1, right), to, [DType::F32; 3]).is_some()
+}
+
 fn strided(
     numbers: &DotGeneral,
     (left, lhs): (usize, &View),

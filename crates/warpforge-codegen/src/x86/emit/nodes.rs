@@ -4,6 +4,7 @@ use iced_x86::{Code, Instruction, Register};
 
 use super::{Emitter, Source};
 use crate::Unsupported;
+use crate::lower::Format;
 use crate::vector::{Comparison, Logic, Node, One, Two, Value};
 use crate::x86::assembler::at;
 use crate::x86::registers::{truth, ymm, zmm};
@@ -113,7 +114,11 @@ impl Emitter<'_> {
     /// One element of 16 bits, everywhere.
     fn splat(&mut self, value: Value, stream: usize) -> Result<(), Unsupported> {
         let base = self.pointer(stream)?;
-        self.assembler.push(Instruction::with2(Code::Movzx_r32_rm16, Register::EAX, at(base, 0))?);
+        let code = match self.around.formats[stream] {
+            Format::Truth => Code::Movzx_r32_rm8,
+            _ => Code::Movzx_r32_rm16,
+        };
+        self.assembler.push(Instruction::with2(code, Register::EAX, at(base, 0))?);
         let to = self.vector()?;
         let code = Code::EVEX_Vpbroadcastd_zmm_k1z_r32;
         self.assembler.push(Instruction::with2(code, zmm(to), Register::EAX)?);

@@ -111,11 +111,9 @@ impl Grower<'_> {
         let mut saved = 0_isize;
         for value in wanted {
             let maker = self.producer[&value];
-            let (mut more, mut needs) = (ops.clone(), leaves.clone());
-            if !self.can_repeat(maker, from, self.elements(value), &mut more, &mut needs) {
+            if !self.can_repeat(maker, from, self.elements(value), &mut ops, &mut leaves) {
                 continue;
             }
-            (ops, leaves) = (more, needs);
             saved += self.bytes(value) as isize;
             if self.is_last_reader(value, maker, unit) {
                 saved += self.bytes(value) as isize;
@@ -135,7 +133,8 @@ impl Grower<'_> {
         (!ops.is_empty()).then_some(Offer { from, ops, saved })
     }
 
-    /// Collects the ops of `from` that make what `at` makes, and what they read beside one another.
+    /// Collects the ops of `from` that make what `at` makes, and what they read beside one another; nothing where the op itself
+    /// is not cheap.
     fn can_repeat(
         &self,
         at: usize,
@@ -153,28 +152,17 @@ impl Grower<'_> {
         ops.insert(at);
         let mut read = HashSet::new();
         self.values_read(at, &mut read);
-        read.into_iter().all(|value| {
-            let inner =
-                self.producer.get(&value).copied().filter(|source| {
-                    self.unit[*source] == from && self.elements(value) >= elements
-                });
-            match inner {
-                // What cannot be made again is read, as it was made.
-                Some(source) => {
-                    let (mut more, mut needs) = (ops.clone(), leaves.clone());
-                    if self.can_repeat(source, from, elements, &mut more, &mut needs) {
-                        (*ops, *leaves) = (more, needs);
-                    } else {
-                        leaves.insert(value);
-                    }
-                    true
-                }
-                None => {
-                    leaves.insert(value);
-                    true
-                }
+        for value in read {
+            let inner = self
+                .producer
+                .get(&value)
+                .filter(|source| self.unit[**source] == from && self.elements(value) >= elements);
+            // What cannot be made again is read, as it was made.
+            if !inner.is_some_and(|source| self.can_repeat(*source, from, elements, ops, leaves)) {
+                leaves.insert(value);
             }
-        })
+        }
+        true
     }
 
     /// Whether a unit is the only one beside its maker that reads a value.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warpforge_tensor::DType;
 
-use super::multiplier::{COLUMNS, Multiplier, Part, Strips};
+use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
@@ -119,17 +119,29 @@ impl TiledBatch {
         let panels = room.wrapping_add(self.room.panels);
         // SAFETY: the caller's promise; the room is as large as was reserved.
         self.phases.timed(Phase::Packing, || unsafe {
-            for strip in 0..strips {
-                multiplier.pack_strip(launch.inputs[left], number, rows, strip, room);
+            if !multiplier.reads_rows() {
+                for strip in 0..strips {
+                    multiplier.pack_strip(launch.inputs[left], number, rows, strip, room);
+                }
             }
-            let all = 0..multiplier.panel_count();
-            multiplier.pack_panels(launch.inputs[right], number, &all, panels);
+            if !multiplier.reads_columns() {
+                let all = 0..multiplier.panel_count();
+                multiplier.pack_panels(launch.inputs[right], number, &all, panels);
+            }
         });
         let part = Part {
             number,
             rows,
-            strips: Strips::Packed(room),
-            panels,
+            strips: if multiplier.reads_rows() {
+                Strips::Direct(launch.inputs[left])
+            } else {
+                Strips::Packed(room)
+            },
+            panels: if multiplier.reads_columns() {
+                Panels::Direct(launch.inputs[right])
+            } else {
+                Panels::Packed(panels)
+            },
             sums: room.wrapping_add(self.room.sums),
             inputs: launch.inputs,
             out: launch.out,

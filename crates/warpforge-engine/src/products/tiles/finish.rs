@@ -4,7 +4,7 @@
 use warpforge_tensor::DType;
 
 use super::multiplier::Sums;
-use super::rows::{Beside, MOST, pass};
+use super::rows::{Beside, combine, write};
 use crate::EngineError;
 use crate::epilogue::{Activation, Tail, With};
 use crate::loops::{Isa, activate};
@@ -126,7 +126,64 @@ impl Lying {
     }
 }
 
+/// Rows of other matrices that a tile will be combined with or written to: where they begin, and bytes from one to the next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Soon {
+    rows: [(*const u8, isize); Self::MOST],
+    count: usize,
+}
+
+impl Soon {
+    /// More matrices than this are not asked for in advance.
+    const MOST: usize = 3;
+
+    /// Nothing.
+    pub(super) fn nothing() -> Self {
+        Self { rows: [(std::ptr::null(), 0); Self::MOST], count: 0 }
+    }
+
+    /// The first two matrices, or some other row again and again where there are fewer.
+    #[inline(always)]
+    pub(super) fn two(&self, other: *const u8) -> [(*const u8, isize); 2] {
+        let pick = |at: usize| if at < self.count { self.rows[at] } else { (other, 0) };
+        [pick(0), pick(1)]
+    }
+
+    /// The matrices whose rows are to be asked for.
+    #[inline(always)]
+    pub(super) fn rows_mut(&mut self) -> &mut [(*const u8, isize)] {
+        &mut self.rows[..self.count]
+    }
+
+    #[inline(always)]
+    fn push(&mut self, beside: &Beside) {
+        if self.count < Self::MOST && beside.column == 1 && beside.row != 0 {
+            let row = beside.row.wrapping_mul(beside.dtype.bytes() as isize);
+            self.rows[self.count] = (beside.start, row);
+            self.count += 1;
+        }
+    }
+}
+
 impl FinishAt {
+    /// What a tile will be combined with when its sums are there, or only where they are kept between slices.
+    #[inline(always)]
+    pub(super) fn soon(
+        &self,
+        place: &Place,
+        inputs: &[*const u8],
+        out: *mut u8,
+        ends: bool,
+    ) -> Soon {
+        let mut soon = Soon::nothing();
+        soon.push(&self.out.beside(place, out));
+        let passes = if ends { &self.passes[..] } else { &[] };
+        for (_, input, lying) in passes.iter().flat_map(|pass| &pass.others) {
+            soon.push(&lying.beside(place, inputs[*input].cast_mut()));
+        }
+        soon
+    }
+
     /// Adds the sums of earlier slices.
     ///
     /// # Safety
@@ -134,9 +191,9 @@ impl FinishAt {
     /// The machine has 512-bit vectors; `out` leads to the result, of f32, the place is in it, and nobody writes it meanwhile.
     #[inline(always)]
     pub(super) unsafe fn add_what_is_there(&self, sums: &mut Sums, place: &Place, out: *mut u8) {
-        let there = (With::Add, self.out.beside(place, out));
+        let there = self.out.beside(place, out);
         // SAFETY: the caller's promise.
-        unsafe { pass(sums, &[there], None, place.columns) };
+        unsafe { combine(sums, With::Add, &there, None, place.columns) };
     }
 
     /// Does what follows the product and puts the tile where it belongs.
@@ -152,25 +209,18 @@ impl FinishAt {
         inputs: &[*const u8],
         out: *mut u8,
     ) {
-        let nothing = (With::Add, self.out.beside(place, out));
+        let result = self.out.beside(place, out);
         for Pass { others, then } in &self.passes {
-            let mut beside = [nothing; MOST];
-            let last = then.is_none().then_some(&nothing.1);
-            let mut chunks = others.chunks(MOST).peekable();
-            loop {
-                let chunk = chunks.next().unwrap_or_default();
-                for (beside, (op, input, lying)) in beside.iter_mut().zip(chunk) {
-                    *beside = (*op, lying.beside(place, inputs[*input].cast_mut()));
-                }
-                let ends = chunks.peek().is_none();
+            let written = then.is_none().then_some(&result);
+            for (at, (op, input, lying)) in others.iter().enumerate() {
+                let other = lying.beside(place, inputs[*input].cast_mut());
+                let written = written.filter(|_| at + 1 == others.len());
                 // SAFETY: the caller's promise.
-                unsafe {
-                    let others = &beside[..chunk.len()];
-                    pass(sums, others, last.filter(|_| ends), place.columns);
-                }
-                if ends {
-                    break;
-                }
+                unsafe { combine(sums, *op, &other, written, place.columns) };
+            }
+            if let (Some(result), []) = (written, &others[..]) {
+                // SAFETY: as above.
+                unsafe { write(sums, result, place.columns) };
             }
             if let Some(activation) = then {
                 activate(Isa::detected(), *activation, sums.as_flattened_mut());
@@ -186,6 +236,6 @@ impl FinishAt {
     #[inline(always)]
     pub(super) unsafe fn store(&self, sums: &mut Sums, place: &Place, out: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { pass(sums, &[], Some(&self.out.beside(place, out)), place.columns) };
+        unsafe { write(sums, &self.out.beside(place, out), place.columns) };
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use warpforge_tensor::DType;
 
 pub(crate) use self::batch::TiledBatch;
-pub(crate) use self::multiplier::{Multiplier, Part, Strips};
+pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};
 
 use self::multiplier::COLUMNS;
 use super::Product;
@@ -84,7 +84,8 @@ impl Room {
                 (all, all)
             }
         };
-        let sums = panels + if fixed { 0 } else { multiplier.panel_bytes() };
+        let packed = !fixed && !multiplier.reads_columns();
+        let sums = panels + if packed { multiplier.panel_bytes() } else { 0 };
         let sum_bytes = multiplier.sum_bytes(block, multiplier.group());
         let bytes = sums + sum_bytes * threads.max(1);
         Self { blocks, strip_bytes, panels, sums, sum_bytes, bytes }
@@ -97,6 +98,7 @@ struct Launch<'a> {
     inputs: &'a [*const u8],
     /// The packed operands.
     strips: *mut u8,
+    /// Where panels are packed or have been.
     panels: *mut u8,
     sums: *mut u8,
     out: *mut u8,
@@ -175,6 +177,16 @@ impl TiledProduct {
 }
 
 impl TiledProduct {
+    /// The right operand of a launch.
+    fn panels_of(&self, launch: &Launch<'_>) -> Panels {
+        let [_, right] = self.multiplier.product().operands;
+        if self.panels.is_none() && self.multiplier.reads_columns() {
+            Panels::Direct(launch.inputs[right])
+        } else {
+            Panels::Packed(launch.panels)
+        }
+    }
+
     /// Computes the product where every task packs its own rows, a slice of the depth at a time, so that they stay in the
     /// second-level cache while all panels pass.
     fn launch_blocks(
@@ -201,8 +213,12 @@ impl TiledProduct {
                 let part = Part {
                     number: 0,
                     rows: (block.start, block.end),
-                    strips: Strips::Unpacked { left: launch.inputs[left], room, phases },
-                    panels: launch.panels,
+                    strips: if multiplier.reads_rows() {
+                        Strips::Direct(launch.inputs[left])
+                    } else {
+                        Strips::Unpacked { left: launch.inputs[left], room, phases }
+                    },
+                    panels: self.panels_of(launch),
                     sums: launch.sums,
                     inputs: launch.inputs,
                     out: launch.out,
@@ -264,7 +280,10 @@ impl Kernel for TiledProduct {
         let sums = strips.wrapping_add(self.room.sums);
         let launch = &Launch { inputs, strips, panels, sums, out: outputs[0] };
         let strip_count = rows.div_ceil(multiplier.strip_rows());
-        let unpacked = if self.panels.is_some() { 0 } else { multiplier.panel_count() };
+        let unpacked = match self.panels_of(launch) {
+            Panels::Packed(_) if self.panels.is_none() => multiplier.panel_count(),
+            _ => 0,
+        };
         if let Some(blocks) = &self.room.blocks {
             return self.launch_blocks(pool, launch, blocks, unpacked);
         }
@@ -288,7 +307,7 @@ impl Kernel for TiledProduct {
                     number: 0,
                     rows: (0, rows),
                     strips: Strips::Packed(launch.strips),
-                    panels: launch.panels,
+                    panels: self.panels_of(launch),
                     sums: launch.sums.wrapping_add(place * self.room.sum_bytes),
                     inputs: launch.inputs,
                     out: launch.out,

@@ -43,8 +43,19 @@ pub(crate) struct Multiplier {
 pub(crate) enum Strips<'a> {
     /// Packed.
     Packed(*const u8),
+    /// Read where they lie, side by side; it leads to the whole operand.
+    Direct(*const u8),
     /// To be packed, slice by slice, into room for one; `left` leads to the whole operand.
     Unpacked { left: *const u8, room: *mut u8, phases: &'a Phases },
+}
+
+/// The columns of a part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Panels {
+    /// The panels of the matrix.
+    Packed(*const u8),
+    /// Read where they lie, side by side; it leads to the whole operand.
+    Direct(*const u8),
 }
 
 /// The operands and the memory of a part of a product.
@@ -55,8 +66,7 @@ pub(crate) struct Part<'a> {
     /// The rows that are packed, as strips.
     pub(crate) rows: (usize, usize),
     pub(crate) strips: Strips<'a>,
-    /// The panels of the matrix.
-    pub(crate) panels: *const u8,
+    pub(crate) panels: Panels,
     /// Room for sums that are not finished, for nobody else.
     pub(crate) sums: *mut u8,
     /// The operands of what follows the product, among the others.
@@ -99,6 +109,29 @@ impl Multiplier {
     /// Whether the matrix unit multiplies.
     pub(crate) fn is_by_matrices(&self) -> bool {
         self.form == Form::Matrices
+    }
+
+    /// Whether rows can be read where they lie: side by side, so that a step of the depth reads neighbours.
+    pub(super) fn reads_rows(&self) -> bool {
+        let Product { rows, depth, dtypes, .. } = &self.product;
+        self.form == Form::Vectors
+            && dtypes[0] == DType::F32
+            && rows.lhs == 1
+            && keeps_apart(depth.lhs)
+    }
+
+    /// Whether columns can be read where they lie: side by side, whole cache lines of them.
+    pub(super) fn reads_columns(&self) -> bool {
+        let Product { columns, depth, dtypes, batch, offsets, .. } = &self.product;
+        let is_line = |distance: isize| distance % LINE == 0;
+        self.form == Form::Vectors
+            && dtypes[1] == DType::F32
+            && columns.rhs == 1
+            && columns.size.is_multiple_of(COLUMNS)
+            && is_line(offsets[1])
+            && is_line(depth.rhs)
+            && batch.iter().all(|index| is_line(index.rhs))
+            && keeps_apart(depth.rhs)
     }
 
     /// Rows of a strip.
@@ -284,6 +317,16 @@ impl Multiplier {
             }
         }
     }
+}
+
+/// Numbers of a cache line.
+const LINE: isize = 16;
+
+/// Whether lines at such a distance from one another, in f32, lie in different parts of a cache; at whole pages they would
+/// drive each other out.
+fn keeps_apart(distance: isize) -> bool {
+    const PAGE: isize = 4096 / size_of::<f32>() as isize;
+    distance % PAGE != 0
 }
 
 /// Cuts `0..count` into pieces of at most `most`, smaller towards the end, so that threads that take one after the other end

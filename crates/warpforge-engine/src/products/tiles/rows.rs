@@ -99,26 +99,8 @@ pub(super) mod vectors {
     }
 }
 
-/// What stands beside a row, two vectors of it.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-enum Beyond {
-    /// The same in every row.
-    Same([std::arch::x86_64::__m512; 2]),
-    /// Numbers that follow one another.
-    Along,
-    /// As above, of bf16.
-    NarrowAlong,
-    /// One number for each row, or numbers at any distances.
-    Single,
-    Scattered,
-}
-
-/// Matrices that are combined in one pass at most.
-pub(super) const MOST: usize = 4;
-
-/// Adds or multiplies the numbers of a tile, `count` in each row, with those of other matrices, one after the other, and
-/// writes them to another one or where they were.
+/// Adds or multiplies the numbers of a tile, `count` in each row, with those of another matrix, and writes them to a third
+/// one or where they were.
 ///
 /// # Safety
 ///
@@ -127,61 +109,103 @@ pub(super) const MOST: usize = 4;
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) unsafe fn pass(
+pub(super) unsafe fn combine(
     sums: &mut Sums,
-    others: &[(With, Beside)],
+    op: With,
+    other: &Beside,
     out: Option<&Beside>,
     count: usize,
 ) {
-    use std::arch::x86_64::{_mm512_add_ps, _mm512_mul_ps, _mm512_set1_ps, _mm512_setzero_ps};
-    debug_assert!(others.len() <= MOST, "more matrices than a pass takes");
+    use std::arch::x86_64::{_mm512_add_ps, _mm512_mul_ps, _mm512_set1_ps};
     let masks = [vectors::mask(0, count), vectors::mask(16, count)];
-    let mut beyond = [Beyond::Same([_mm512_setzero_ps(); 2]); MOST];
-    for (beyond, (_, other)) in beyond.iter_mut().zip(others) {
-        // SAFETY: the caller's promise; only numbers below `count` are touched.
-        *beyond = unsafe { other.beyond(masks, count) };
-    }
-    let lines = count == COLUMNS && vectors::rounds();
-    for (row, numbers) in sums.iter_mut().enumerate() {
-        // SAFETY: the caller's promise; a row has two vectors.
-        unsafe {
-            let place = numbers.as_mut_ptr();
-            let mut both = [vectors::load(place, !0), vectors::load(place.add(16), !0)];
-            for ((op, other), beyond) in others.iter().zip(&beyond) {
-                let beside = match beyond {
-                    Beyond::Same(both) => *both,
-                    Beyond::Along => other.along(row, masks),
-                    Beyond::NarrowAlong => other.narrow_along(row, masks),
-                    Beyond::Single => [_mm512_set1_ps(other.number(row, 0)); 2],
-                    Beyond::Scattered => other.scattered(row, count),
-                };
-                both = match op {
-                    With::Add => {
-                        [_mm512_add_ps(both[0], beside[0]), _mm512_add_ps(both[1], beside[1])]
-                    }
-                    With::Multiply => {
-                        [_mm512_mul_ps(both[0], beside[0]), _mm512_mul_ps(both[1], beside[1])]
-                    }
-                };
+    let add = |a: Row, b: Row| [_mm512_add_ps(a[0], b[0]), _mm512_add_ps(a[1], b[1])];
+    let multiply = |a: Row, b: Row| [_mm512_mul_ps(a[0], b[0]), _mm512_mul_ps(a[1], b[1])];
+    // SAFETY: the caller's promise; only numbers below `count` are touched.
+    unsafe {
+        match (op, other.column, other.dtype) {
+            (With::Add, 1, DType::BF16) => {
+                put(sums, |row, both| add(both, other.narrow_along(row, masks)), out, count);
             }
-            match out {
-                Some(out) if out.column == 1 && out.dtype == DType::BF16 => {
-                    let to = out.start.cast::<u16>().offset(row as isize * out.row);
-                    if lines {
-                        vectors::store_line(to, both);
-                    } else {
-                        vectors::store_half(to, masks[0], both[0]);
-                        vectors::store_half(to.wrapping_add(16), masks[1], both[1]);
+            (With::Add, 1, _) => {
+                put(sums, |row, both| add(both, other.along(row, masks)), out, count);
+            }
+            (With::Multiply, 1, DType::BF16) => {
+                put(sums, |row, both| multiply(both, other.narrow_along(row, masks)), out, count);
+            }
+            (With::Multiply, 1, _) => {
+                put(sums, |row, both| multiply(both, other.along(row, masks)), out, count);
+            }
+            // One number for each row, or numbers at any distances.
+            _ => {
+                let change = |row, both| {
+                    let beside = match other.column {
+                        0 => [_mm512_set1_ps(other.number(row, 0)); 2],
+                        _ => other.scattered(row, count),
+                    };
+                    match op {
+                        With::Add => add(both, beside),
+                        With::Multiply => multiply(both, beside),
                     }
+                };
+                put(sums, change, out, count);
+            }
+        }
+    }
+}
+
+/// Writes the numbers of a tile, `count` in each row, to a matrix.
+///
+/// # Safety
+///
+/// As for [`combine`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) unsafe fn write(sums: &mut Sums, out: &Beside, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { put(sums, |_, both| both, Some(out), count) };
+}
+
+/// The numbers of a row: two vectors.
+#[cfg(target_arch = "x86_64")]
+type Row = [std::arch::x86_64::__m512; 2];
+
+/// Changes the rows of a tile and writes them to a matrix or where they were.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn put(
+    sums: &mut Sums,
+    change: impl Fn(usize, Row) -> Row,
+    out: Option<&Beside>,
+    count: usize,
+) {
+    let masks = [vectors::mask(0, count), vectors::mask(16, count)];
+    // SAFETY: the caller's promise; only numbers below `count` are touched.
+    unsafe {
+        match out {
+            Some(out) if out.column == 1 && out.dtype == DType::BF16 => {
+                let to = |row: usize| out.start.cast::<u16>().offset(row as isize * out.row);
+                if count == COLUMNS && vectors::rounds() {
+                    each(sums, change, |row, _, both| vectors::store_line(to(row), both));
+                } else {
+                    each(sums, change, |row, _, both| {
+                        vectors::store_half(to(row), masks[0], both[0]);
+                        vectors::store_half(to(row).wrapping_add(16), masks[1], both[1]);
+                    });
                 }
-                Some(out) if out.column == 1 => {
-                    let to = out.start.cast::<f32>().offset(row as isize * out.row);
-                    vectors::store(to, masks[0], both[0]);
-                    vectors::store(to.wrapping_add(16), masks[1], both[1]);
-                }
-                _ => {
+            }
+            Some(out) if out.column == 1 => each(sums, change, |row, _, both| {
+                let to = out.start.cast::<f32>().offset(row as isize * out.row);
+                vectors::store(to, masks[0], both[0]);
+                vectors::store(to.wrapping_add(16), masks[1], both[1]);
+            }),
+            _ => {
+                each(sums, change, |_, place, both| {
                     vectors::store(place, !0, both[0]);
                     vectors::store(place.add(16), !0, both[1]);
+                });
+                for (row, numbers) in sums.iter().enumerate() {
                     if let Some(out) = out {
                         out.scatter(row, &numbers[..count]);
                     }
@@ -191,30 +215,35 @@ pub(super) unsafe fn pass(
     }
 }
 
+/// Changes each row of a tile and hands it on, with its number and its place.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn each(
+    sums: &mut Sums,
+    change: impl Fn(usize, Row) -> Row,
+    hand_on: impl Fn(usize, *mut f32, Row),
+) {
+    for (row, numbers) in sums.iter_mut().enumerate() {
+        let place = numbers.as_mut_ptr();
+        // SAFETY: a row has two vectors.
+        let both = unsafe { [vectors::load(place, !0), vectors::load(place.add(16), !0)] };
+        hand_on(row, place, change(row, both));
+    }
+}
+
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) unsafe fn pass(_: &mut Sums, _: &[(With, Beside)], _: Option<&Beside>, _: usize) {
+pub(super) unsafe fn combine(_: &mut Sums, _: With, _: &Beside, _: Option<&Beside>, _: usize) {
+    unreachable!("tiles need 512-bit vectors");
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn write(_: &mut Sums, _: &Beside, _: usize) {
     unreachable!("tiles need 512-bit vectors");
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Beside {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    unsafe fn beyond(&self, masks: [std::arch::x86_64::__mmask16; 2], count: usize) -> Beyond {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match (self.row, self.column, self.dtype) {
-                (0, 1, DType::BF16) => Beyond::Same(self.narrow_along(0, masks)),
-                (0, 1, _) => Beyond::Same(self.along(0, masks)),
-                (0, ..) => Beyond::Same(self.scattered(0, count)),
-                (_, 1, DType::BF16) => Beyond::NarrowAlong,
-                (_, 1, _) => Beyond::Along,
-                (_, 0, _) => Beyond::Single,
-                _ => Beyond::Scattered,
-            }
-        }
-    }
-
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     unsafe fn along(

@@ -17,8 +17,8 @@ use std::ops::Range;
 pub(super) use self::unit::available;
 
 use self::tile::Tile;
-use super::finish::Place;
-use super::multiplier::{COLUMNS, Multiplier, Part, Strips};
+use super::finish::{Place, Soon};
+use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::products::Product;
 
 /// Rows of a tile.
@@ -144,8 +144,9 @@ pub(super) unsafe fn multiply(
 ) {
     let Product { columns, depth, .. } = &multiplier.product;
     let (begin, end) = part.rows;
-    let Strips::Packed(packed_strips) = part.strips else {
-        unreachable!("the matrix unit is given packed rows");
+    let (Strips::Packed(packed_strips), Panels::Packed(packed_panels)) = (part.strips, part.panels)
+    else {
+        unreachable!("the matrix unit is given packed rows and columns");
     };
     let strip_count = (end - begin).div_ceil(ROWS);
     let all = steps(depth.size);
@@ -162,12 +163,12 @@ pub(super) unsafe fn multiply(
                     let length = SLICE.min(stretch.end - slice);
                     let (begins, ends) = (slice == 0, slice + length == all);
                     // SAFETY: packed panels follow one another.
-                    let right = unsafe { part.panels.add((panel * all + slice) * STEP_BYTES) };
+                    let right = unsafe { packed_panels.add((panel * all + slice) * STEP_BYTES) };
                     let last = slice + length == stretch.end;
                     let to_next = if last { all - stretch.len() + length } else { length };
                     let next = right.wrapping_add(to_next * STEP_BYTES);
                     for (turn, strip) in strips.clone().enumerate() {
-                        let place = strip_start(slice, length, strip, strip_count);
+                        let packed = strip_start(slice, length, strip, strip_count);
                         let ahead = next.wrapping_add(turn * length * tile::AHEAD);
                         let number = (panel - group.start) * strips.len() + turn;
                         let tile = match kept {
@@ -175,18 +176,23 @@ pub(super) unsafe fn multiply(
                             // SAFETY: the caller's promise: there is room for the sums of these strips and panels.
                             _ => unsafe { &mut *part.sums.cast::<Tile>().add(number) },
                         };
-                        // SAFETY: the caller's promise: the packed strips and panels are there.
-                        unsafe {
-                            let left = packed_strips.add(place);
-                            tile.multiply(&unit, length, [left, right, ahead], begins);
-                        }
-                        if !ends {
-                            continue;
-                        }
                         let (row, column) = (begin + strip * ROWS, panel * COLUMNS);
                         let (rows, wide) =
                             (ROWS.min(end - row), COLUMNS.min(columns.size - column));
                         let place = Place { row, column, columns: wide };
+                        let soon = if ends {
+                            at.soon(&place, part.inputs, part.out, true)
+                        } else {
+                            Soon::nothing()
+                        };
+                        // SAFETY: the caller's promise: the packed strips and panels are there.
+                        unsafe {
+                            let left = packed_strips.add(packed);
+                            tile.multiply(&unit, length, [left, right, ahead], &soon, begins);
+                        }
+                        if !ends {
+                            continue;
+                        }
                         let sums = tile.rows_mut(rows);
                         // SAFETY: the caller's promise; the tile lies within the result.
                         unsafe { at.finish(sums, &place, part.inputs, part.out) };

@@ -1,6 +1,7 @@
 //! A tile of sums and the loop that adds to it.
 #![allow(unsafe_code)]
 
+use super::super::finish::Soon;
 use super::unit::Configured;
 use super::{COLUMNS, ROWS};
 
@@ -23,7 +24,7 @@ impl Tile {
     }
 
     /// Adds the products of so many steps of a strip and a panel to the sums, or to 0 where they begin with them. The third
-    /// pointer leads to what will be read later.
+    /// pointer leads to what will be read later; two rows of what the tile is combined with are asked for in each step.
     ///
     /// # Safety
     ///
@@ -35,8 +36,10 @@ impl Tile {
         _: &Configured,
         steps: usize,
         [left, right, next]: [*const u8; 3],
+        soon: &Soon,
         begin: bool,
     ) {
+        let [(first, first_row), (second, second_row)] = soon.two(self.0.as_ptr().cast());
         debug_assert!(steps > 0, "a product of no depth");
         // SAFETY: the unit is configured; a tile has two times two blocks of 16 x 16 sums. The strip is read past the
         // nearest cache, in which the panel stays; asking for memory that is not there does nothing.
@@ -65,7 +68,13 @@ impl Tile {
                 "prefetcht1 [{next} + 192]",
                 "tdpbf16ps tmm1, tmm4, tmm7",
                 "tileloaddt1 tmm5, [{left} + {line}*1 + 1024]",
+                "prefetcht0 [{first}]",
+                "prefetcht0 [{first} + {first_row}]",
+                "lea {first}, [{first} + {first_row}*2]",
                 "tdpbf16ps tmm2, tmm5, tmm6",
+                "prefetcht0 [{second}]",
+                "prefetcht0 [{second} + {second_row}]",
+                "lea {second}, [{second} + {second_row}*2]",
                 "tdpbf16ps tmm3, tmm5, tmm7",
                 "add {left}, 2048",
                 "add {right}, 2048",
@@ -82,6 +91,10 @@ impl Tile {
                 left = inout(reg) left => _,
                 right = inout(reg) right => _,
                 next = inout(reg) next => _,
+                first = inout(reg) first => _,
+                first_row = in(reg) first_row,
+                second = inout(reg) second => _,
+                second_row = in(reg) second_row,
                 steps = inout(reg) steps => _,
                 out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                 out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
@@ -91,7 +104,14 @@ impl Tile {
     }
 
     #[cfg(not(target_arch = "x86_64"))]
-    pub(super) unsafe fn multiply(&mut self, _: &Configured, _: usize, _: [*const u8; 3], _: bool) {
+    pub(super) unsafe fn multiply(
+        &mut self,
+        _: &Configured,
+        _: usize,
+        _: [*const u8; 3],
+        _: &Soon,
+        _: bool,
+    ) {
         unreachable!("there is no matrix unit");
     }
 }

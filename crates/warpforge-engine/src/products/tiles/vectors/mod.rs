@@ -12,9 +12,9 @@ use std::ops::Range;
 pub(super) use self::tile::ROWS;
 
 use self::pack::Lines;
-use self::tile::Tile;
+use self::tile::{Operands, Tile};
 use super::finish::Place;
-use super::multiplier::{COLUMNS, Multiplier, Part, Strips};
+use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::caches;
 use crate::observe::Phase;
 use crate::products::Product;
@@ -101,26 +101,52 @@ pub(super) unsafe fn pack_beside(
 ) {
     use super::rows::vectors::{load, mask, store};
 
+    /// Steps that a place is asked for in advance.
+    const AHEAD: usize = 8;
+
     let Product { columns, depth, .. } = &multiplier.product;
     let [_, begin, _] = multiplier.product.starts(number);
     let from = right.cast::<f32>().wrapping_offset(begin);
+    let (first, end) = (panels.start * COLUMNS, (panels.end * COLUMNS).min(columns.size));
+    let rest = (end - first) % COLUMNS;
     for slice in slices(depth.size) {
+        let start = panel_start(multiplier, panels.start, &slice);
         for step in slice.clone() {
-            let line = from.wrapping_offset(step as isize * depth.rhs);
-            for panel in panels.clone() {
-                let first = panel * COLUMNS;
-                let count = columns.size - first;
-                let start = panel_start(multiplier, panel, &slice);
+            let line = from.wrapping_offset(step as isize * depth.rhs).wrapping_add(first);
+            let place = start + (step - slice.start) * COLUMNS;
+            for panel in 0..(end - first) / COLUMNS {
                 // SAFETY: the caller's promise: columns up to the last are there, and room for whole panels.
                 unsafe {
-                    let to = to.add(start + (step - slice.start) * COLUMNS);
-                    for half in [0, 16] {
-                        let numbers = load(line.wrapping_add(first + half), mask(half, count));
-                        store(to.add(half), !0, numbers);
-                    }
+                    let (line, to) =
+                        (line.add(panel * COLUMNS), to.add(place + panel * COLUMNS * slice.len()));
+                    ask_to_write(to.wrapping_add(AHEAD * COLUMNS));
+                    store(to, !0, load(line, !0));
+                    store(to.add(16), !0, load(line.add(16), !0));
+                }
+            }
+            if rest > 0 {
+                let panel = (end - first) / COLUMNS;
+                // SAFETY: as above; what the masks leave out is not touched.
+                unsafe {
+                    let (line, to) =
+                        (line.add(panel * COLUMNS), to.add(place + panel * COLUMNS * slice.len()));
+                    store(to, !0, load(line, mask(0, rest)));
+                    store(to.add(16), !0, load(line.wrapping_add(16), mask(16, rest)));
                 }
             }
         }
+    }
+}
+
+/// Asks for the two cache lines of a step of a panel that is going to be written.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ask_to_write(to: *mut f32) {
+    use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+    // SAFETY: asking for memory that is not there does nothing.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_ET0>(to.cast_const().cast());
+        _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(16).cast_const().cast());
     }
 }
 
@@ -192,46 +218,73 @@ pub(super) unsafe fn multiply(
     strips: &Range<usize>,
     panels: &Range<usize>,
 ) {
-    let Product { columns, depth, .. } = &multiplier.product;
+    let Product { rows, columns, depth, .. } = &multiplier.product;
     let (begin, end) = part.rows;
-    let packed_panels = part.panels.cast::<f32>();
+    let [left_start, right_start, _] = multiplier.product.starts(part.number);
     let at = multiplier.finish.at(&multiplier.product, part.number);
     let mut tile = Tile::new();
     for slice in slices(depth.size) {
-        let packed_strips = match part.strips {
-            Strips::Packed(strips) => {
-                strips.cast::<f32>().wrapping_add(slice.start * (end - begin))
-            }
-            Strips::Unpacked { left, room, phases } => {
-                let rows = begin + strips.start * ROWS..end.min(begin + strips.end * ROWS);
-                let to = room.cast::<f32>().wrapping_add(strips.start * ROWS * slice.len());
-                let lines = lines(multiplier, left, part.number, &rows, &slice);
-                // SAFETY: the caller's promise: the rows are there, and there is room for a slice of them.
-                phases.timed_within(Phase::Products, Phase::Packing, || unsafe {
-                    lines.pack_strips(multiplier.product.dtypes[0], to);
-                });
-                room.cast_const().cast::<f32>()
-            }
-        };
+        if let Strips::Unpacked { left, room, phases } = part.strips {
+            let rows = begin + strips.start * ROWS..end.min(begin + strips.end * ROWS);
+            let lines = lines(multiplier, left, part.number, &rows, &slice);
+            let to = room.cast::<f32>().wrapping_add(strips.start * ROWS * slice.len());
+            // SAFETY: the caller's promise: the rows are there, and there is room for a slice of them.
+            phases.timed_within(Phase::Products, Phase::Packing, || unsafe {
+                lines.pack_strips(multiplier.product.dtypes[0], to);
+            });
+        }
         for panel in panels.clone() {
-            // SAFETY: packed panels follow one another; beyond the last nothing is read, only asked for in advance.
-            let right = unsafe { packed_panels.add(panel_start(multiplier, panel, &slice)) };
-            let next = right.wrapping_add(COLUMNS * slice.len());
+            let (right, right_step) = match part.panels {
+                Panels::Packed(panels) => {
+                    let start = panel_start(multiplier, panel, &slice);
+                    (panels.cast::<f32>().wrapping_add(start), COLUMNS as isize)
+                }
+                Panels::Direct(right) => {
+                    let start = right_start + slice.start as isize * depth.rhs;
+                    let start = right.cast::<f32>().wrapping_offset(start);
+                    (start.wrapping_add(panel * COLUMNS), depth.rhs)
+                }
+            };
             for (turn, strip) in strips.clone().enumerate() {
                 let first = begin + strip * ROWS;
-                let rows = ROWS.min(end - first);
+                let count = ROWS.min(end - first);
+                let packed = strip * ROWS * slice.len();
+                let (left, left_step) = match part.strips {
+                    Strips::Packed(strips) => {
+                        let start = slice.start * (end - begin) + packed;
+                        (strips.cast::<f32>().wrapping_add(start), count as isize)
+                    }
+                    Strips::Unpacked { room, .. } => {
+                        (room.cast_const().cast::<f32>().wrapping_add(packed), count as isize)
+                    }
+                    Strips::Direct(left) => {
+                        let start = left_start + slice.start as isize * depth.lhs;
+                        let start = start + first as isize * rows.lhs;
+                        (left.cast::<f32>().wrapping_offset(start), depth.lhs)
+                    }
+                };
                 // A tile asks for a part of the next panel, so that all of it is there after a few of them.
-                let ahead = turn % tile::PARTS * COLUMNS * slice.len() / tile::PARTS;
-                // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
-                unsafe {
-                    let left = packed_strips.add(strip * ROWS * slice.len());
-                    tile.multiply(rows, slice.len(), left, right, next.wrapping_add(ahead));
-                }
+                let turn = turn % tile::PARTS;
+                let (next, next_step) = match part.panels {
+                    Panels::Packed(_) => {
+                        let ahead = turn * COLUMNS * slice.len() / tile::PARTS;
+                        (right.wrapping_add(COLUMNS * slice.len() + ahead), 16)
+                    }
+                    Panels::Direct(_) => {
+                        let ahead = right.wrapping_offset((turn / 2) as isize * right_step);
+                        let ahead = ahead.wrapping_add(COLUMNS + turn % 2 * 16);
+                        (ahead, tile::STEPS as isize * right_step)
+                    }
+                };
+                let operands = Operands { left, left_step, right, right_step, next, next_step };
                 let column = panel * COLUMNS;
                 let wide = COLUMNS.min(columns.size - column);
                 let place = Place { row: first, column, columns: wide };
                 let (begins, ends) = (slice.start == 0, slice.end == depth.size);
-                let sums = tile.rows_mut(rows);
+                let mut soon = at.soon(&place, part.inputs, part.out, ends);
+                // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
+                unsafe { tile.multiply(count, slice.len(), &operands, &mut soon) };
+                let sums = tile.rows_mut(count);
                 // SAFETY: the caller's promise; the tile lies within the result.
                 unsafe {
                     if !begins {

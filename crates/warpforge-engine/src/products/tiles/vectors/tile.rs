@@ -1,6 +1,7 @@
 //! A tile of the result: as many rows and columns as fit into vector registers beside what is read.
 #![allow(unsafe_code)]
 
+use super::super::finish::Soon;
 use super::COLUMNS;
 
 /// Rows of a tile.
@@ -9,8 +10,20 @@ pub(in super::super) const ROWS: usize = 12;
 pub(super) const PARTS: usize = 8;
 
 /// Steps of the depth between two requests for a line of the next panel: a part of it is asked for in one pass.
-#[cfg(target_arch = "x86_64")]
-const STEPS: usize = PARTS * 16 / COLUMNS;
+pub(super) const STEPS: usize = PARTS * 16 / COLUMNS;
+
+/// What a tile is computed from. Rows and columns lie side by side; distances from one step of the depth to the next are
+/// counted in numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operands {
+    pub(super) left: *const f32,
+    pub(super) left_step: isize,
+    pub(super) right: *const f32,
+    pub(super) right_step: isize,
+    /// Where reading will go on after these columns, and how far that moves on from one request to the next.
+    pub(super) next: *const f32,
+    pub(super) next_step: isize,
+}
 
 /// The sums of a tile, row by row.
 #[repr(C, align(64))]
@@ -27,26 +40,23 @@ impl Tile {
         &mut self.0[..count]
     }
 
-    /// Sets the first rows to the products of a strip's slice of the depth with a panel's. `next` is where reading will go on
-    /// after this panel.
+    /// Sets the first rows to the products of a slice of the depth. `soon` is what the tile is combined with afterwards.
     ///
     /// # Safety
     ///
-    /// The machine has 512-bit vectors; `left` leads to `depth` times as many numbers as there are rows, `right`, at the
-    /// beginning of a cache line, to `depth` times as many as there are columns.
+    /// The machine has 512-bit vectors; the operands lead to as many rows and to the columns of a tile, for `depth` steps.
     pub(super) unsafe fn multiply(
         &mut self,
         rows: usize,
         depth: usize,
-        left: *const f32,
-        right: *const f32,
-        next: *const f32,
+        operands: &Operands,
+        soon: &mut Soon,
     ) {
         macro_rules! rows {
             ($($count:literal)+) => {
                 match rows {
                     // SAFETY: the caller's promise.
-                    $($count => unsafe { multiply::<$count>(depth, left, right, next, &mut self.0) },)+
+                    $($count => unsafe { multiply::<$count>(depth, operands, soon, &mut self.0) },)+
                     _ => unreachable!("a tile has {ROWS} rows"),
                 }
             };
@@ -60,43 +70,64 @@ impl Tile {
 #[target_feature(enable = "avx512f")]
 unsafe fn multiply<const COUNT: usize>(
     depth: usize,
-    mut left: *const f32,
-    mut right: *const f32,
-    mut next: *const f32,
+    operands: &Operands,
+    soon: &mut Soon,
     tile: &mut [[f32; COLUMNS]; ROWS],
 ) {
     use std::arch::x86_64::{
-        _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_load_ps, _mm512_set1_ps,
+        _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
         _mm512_setzero_ps, _mm512_store_ps,
     };
     /// How many steps ahead the panel is asked for: it is in the second-level cache.
-    const AHEAD: usize = 8;
+    const AHEAD: isize = 8;
 
+    let Operands { mut left, left_step, mut right, right_step, mut next, next_step } = *operands;
     let mut sums = [[_mm512_setzero_ps(); 2]; COUNT];
     macro_rules! step {
         () => {
             // SAFETY: the caller's promise; asking for memory that is not there does nothing.
             unsafe {
-                let columns = [_mm512_load_ps(right), _mm512_load_ps(right.add(16))];
-                _mm_prefetch::<_MM_HINT_T0>(right.wrapping_add(AHEAD * COLUMNS).cast());
-                _mm_prefetch::<_MM_HINT_T0>(right.wrapping_add(AHEAD * COLUMNS + 16).cast());
-                _mm_prefetch::<_MM_HINT_T0>(left.wrapping_add(2 * AHEAD * COUNT).cast());
+                let columns = [_mm512_loadu_ps(right), _mm512_loadu_ps(right.add(16))];
+                let later = right.wrapping_offset(AHEAD * right_step);
+                _mm_prefetch::<_MM_HINT_T0>(later.cast());
+                _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(16).cast());
+                _mm_prefetch::<_MM_HINT_T0>(left.wrapping_offset(2 * AHEAD * left_step).cast());
                 for (row, sums) in sums.iter_mut().enumerate() {
                     let value = _mm512_set1_ps(*left.add(row));
                     sums[0] = _mm512_fmadd_ps(value, columns[0], sums[0]);
                     sums[1] = _mm512_fmadd_ps(value, columns[1], sums[1]);
                 }
-                left = left.add(COUNT);
-                right = right.add(COLUMNS);
+                left = left.wrapping_offset(left_step);
+                right = right.wrapping_offset(right_step);
             }
         };
     }
-    for _ in 0..depth / STEPS {
-        _mm_prefetch::<_MM_HINT_T1>(next.cast());
-        next = next.wrapping_add(16);
-        for _ in 0..STEPS {
-            step!();
+    macro_rules! steps {
+        () => {
+            _mm_prefetch::<_MM_HINT_T1>(next.cast());
+            next = next.wrapping_offset(next_step);
+            for _ in 0..STEPS {
+                step!();
+            }
+        };
+    }
+    // What the tile is combined with is asked for row by row, late enough to be still there and early enough to be there.
+    let all = depth / STEPS;
+    let before = all.saturating_sub(2 * COUNT);
+    let rows = COUNT.min(all);
+    for _ in 0..before {
+        steps!();
+    }
+    for _ in 0..rows {
+        for (row, stride) in soon.rows_mut() {
+            _mm_prefetch::<_MM_HINT_T0>(row.cast());
+            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(64).cast());
+            *row = row.wrapping_offset(*stride);
         }
+        steps!();
+    }
+    for _ in before + rows..all {
+        steps!();
     }
     for _ in 0..depth % STEPS {
         step!();
@@ -113,9 +144,8 @@ unsafe fn multiply<const COUNT: usize>(
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn multiply<const COUNT: usize>(
     _: usize,
-    _: *const f32,
-    _: *const f32,
-    _: *const f32,
+    _: &Operands,
+    _: &mut Soon,
     _: &mut [[f32; COLUMNS]; ROWS],
 ) {
     unreachable!("tiles need 512-bit vectors");
