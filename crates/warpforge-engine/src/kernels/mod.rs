@@ -6,7 +6,7 @@ mod scratch;
 
 use std::sync::Arc;
 
-use warpforge_hlo::ir::Function;
+use warpforge_hlo::ir::{Function, OpKind, ValueId};
 use warpforge_tensor::DType;
 
 use crate::EngineError;
@@ -285,14 +285,30 @@ impl Device {
     }
 }
 
-/// Bytes of all arguments and results.
+/// Bytes of all arguments and results: what a kernel reads and writes once.
 pub(crate) fn traffic(function: &Function) -> u64 {
     let bytes = |ty: &warpforge_hlo::Type| -> u64 {
         let Some(tensor) = ty.tensor() else { return 0 };
         let elements: usize = sizes(tensor).map_or(0, |sizes| sizes.iter().product());
         (elements * tensor.storage().bytes()) as u64
     };
-    let arguments = function.body.arguments.iter().map(|value| bytes(function.ty(*value)));
+    // Of a table only what is taken out of it is read.
+    let taken = |value: ValueId| -> Option<u64> {
+        let mut taken = None;
+        for op in function.body.ops.iter().filter(|op| op.operands.contains(&value)) {
+            let takes = matches!(op.kind, OpKind::Gather { .. } | OpKind::DynamicSlice { .. });
+            if !takes || op.operands[1..].contains(&value) {
+                return None;
+            }
+            taken = Some(taken.unwrap_or(0) + bytes(function.ty(op.results[0])));
+        }
+        taken
+    };
+    let read = |value: &ValueId| {
+        let all = bytes(function.ty(*value));
+        taken(*value).map_or(all, |taken| taken.min(all))
+    };
+    let arguments = function.body.arguments.iter().map(read);
     arguments.chain(function.results.iter().map(|result| bytes(&result.ty))).sum()
 }
 
