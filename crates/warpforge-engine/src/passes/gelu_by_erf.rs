@@ -2,12 +2,13 @@
 //! it is multiplied with makes its last digits, far on the negative side, count for nothing, and `erfc` takes several times
 //! as long as `erf`. Where nothing else reads it, the GELU as a whole is an activation.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use warpforge_hlo::attribute::Dense;
 use warpforge_hlo::ir::{Binary, Function, Op, OpKind, Program, Unary, ValueId};
 use warpforge_tensor::DType;
 
+use super::links::Links;
 use super::{Pass, Rewriter, rewrite};
 use crate::EngineError;
 use crate::pattern::splat_number;
@@ -52,22 +53,12 @@ impl Pass for GeluByErf {
 
 struct Reader<'a> {
     function: &'a Function,
-    makers: HashMap<ValueId, &'a Op>,
-    uses: HashMap<ValueId, usize>,
+    links: Links<'a>,
 }
 
 impl<'a> Reader<'a> {
     fn new(function: &'a Function) -> Self {
-        let (mut makers, mut uses) = (HashMap::new(), HashMap::new());
-        for op in &function.body.ops {
-            for result in &op.results {
-                makers.insert(*result, op);
-            }
-            for operand in &op.operands {
-                *uses.entry(*operand).or_insert(0) += 1;
-            }
-        }
-        Self { function, makers, uses }
+        Self { function, links: Links::new(function) }
     }
 
     /// The results of `erfc` that belong to a GELU and are read by something else as well.
@@ -84,9 +75,9 @@ impl<'a> Reader<'a> {
     }
 
     fn is_gelu(&self, half: ValueId, erfc: ValueId) -> bool {
-        let Some(op) = self.makers.get(&erfc) else { return false };
+        let Some(op) = self.links.maker(erfc) else { return false };
         let f32 = self.function.ty(erfc).tensor().and_then(|ty| ty.dtype()) == Some(DType::F32);
-        if op.kind != OpKind::Unary(Unary::ChloErfc) || !f32 || self.uses[&erfc] < 2 {
+        if op.kind != OpKind::Unary(Unary::ChloErfc) || !f32 || self.links.uses(erfc) < 2 {
             return false;
         }
         let (x, by) = self.times(op.operands[0]);
@@ -96,7 +87,7 @@ impl<'a> Reader<'a> {
 
     /// A value as another one times a number.
     fn times(&self, value: ValueId) -> (ValueId, f64) {
-        let Some(op) = self.makers.get(&value) else { return (value, 1.0) };
+        let Some(op) = self.links.maker(value) else { return (value, 1.0) };
         if op.kind == OpKind::Unary(Unary::Negate) {
             let (of, by) = self.times(op.operands[0]);
             return (of, -by);
@@ -113,7 +104,7 @@ impl<'a> Reader<'a> {
 
     /// The number that a value has everywhere.
     fn number(&self, value: ValueId) -> Option<f64> {
-        let op = self.makers.get(&value)?;
+        let op = self.links.maker(value)?;
         match &op.kind {
             OpKind::Constant(dense) => splat_number(dense),
             OpKind::BroadcastInDim { .. } | OpKind::Reshape => self.number(op.operands[0]),

@@ -7,6 +7,7 @@ mod fold_constants;
 mod fold_views;
 mod gelu_by_erf;
 mod inline_calls;
+mod links;
 mod merge_products;
 mod name_custom_calls;
 mod narrow_products;

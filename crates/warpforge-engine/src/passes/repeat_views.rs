@@ -1,10 +1,9 @@
 //! A reshape or transpose that several products read is said again for each of them, where the product can read its operand
 //! from where it lies: then nobody has to keep a copy that lies otherwise.
 
-use std::collections::HashMap;
-
 use warpforge_hlo::ir::{Function, Op, OpKind, Program, ValueId};
 
+use super::links::Links;
 use super::{Pass, Rewriter, rewrite};
 use crate::EngineError;
 use crate::pattern::sizes;
@@ -53,20 +52,12 @@ impl Pass for RepeatViews {
 
 struct Reader<'a> {
     function: &'a Function,
-    makers: HashMap<ValueId, &'a Op>,
-    uses: HashMap<ValueId, usize>,
+    links: Links<'a>,
 }
 
 impl<'a> Reader<'a> {
     fn new(function: &'a Function) -> Self {
-        let (mut makers, mut uses) = (HashMap::new(), HashMap::new());
-        for op in &function.body.ops {
-            makers.extend(op.results.iter().map(|result| (*result, op)));
-            for operand in &op.operands {
-                *uses.entry(*operand).or_default() += 1;
-            }
-        }
-        Self { function, makers, uses }
+        Self { function, links: Links::new(function) }
     }
 
     /// The views that an operand of a product goes through, in order, where the product can do without the last one's result.
@@ -75,7 +66,7 @@ impl<'a> Reader<'a> {
         let size = |value: ValueId| self.function.ty(value).tensor().and_then(sizes);
         let mut chain: Vec<&Op> = Vec::new();
         let mut value = op.operands[side];
-        while let Some(maker) = self.makers.get(&value) {
+        while let Some(maker) = self.links.maker(value) {
             if !matches!(maker.kind, OpKind::Reshape | OpKind::Transpose { .. }) {
                 break;
             }
@@ -99,6 +90,6 @@ impl<'a> Reader<'a> {
 
     /// Whether anything else reads what one of these views gives.
     fn shares(&self, chain: &[&Op]) -> bool {
-        chain.iter().any(|view| self.uses.get(&view.results[0]).is_some_and(|uses| *uses > 1))
+        chain.iter().any(|view| self.links.uses(view.results[0]) > 1)
     }
 }

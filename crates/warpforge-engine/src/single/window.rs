@@ -165,7 +165,9 @@ impl Sliding {
         let grain = (1 << 14) / work.max(1);
         let (isa, lane) = (Isa::detected(), &self.lane);
         let initial = arithmetic.load(initial);
-        let (load, combine) = (|x| arithmetic.load(x), |a, b| arithmetic.combine(a, b));
+        // By value: what is called through a reference is not always made part of the loop.
+        let load = move |x| arithmetic.load(x);
+        let combine = move |a, b| arithmetic.combine(a, b);
         pool.run_ranges(positions, grain, 4, &|range| {
             // The whole is used, not the field alone, so that what says it may be shared counts.
             let memory = &memory;
@@ -188,7 +190,7 @@ impl Sliding {
                         let from = unsafe {
                             std::slice::from_raw_parts(memory.from.add(start + first), reach)
                         };
-                        dispatch!(isa, accumulate(sums, from, lane.stride, &load, &combine));
+                        dispatch!(isa, accumulate(sums, from, lane.stride, load, combine));
                     }
                     if !next(&mut window, &self.outer) {
                         break;

@@ -72,18 +72,20 @@ fn a_summand_with_gaps() {
     );
 }
 
-/// Enough rows for each thread to pack its own, several slices of them, from rows and from columns.
+/// Several slices of the depth, from rows and from columns, packed as wholes and by the tasks that read them.
 #[test]
-fn rows_that_tasks_pack_themselves() {
-    for text in plain(401, 1100, 40) {
-        is_product(&check_with_weights(&text));
-    }
-    let text = "func.func @main(%x: tensor<1100x401xOF>, %w: tensor<1100x70xOF>) -> tensor<401x70xTO> {
-  %p = stablehlo.dot_general %x, %w, contracting_dims = [0] x [0] : (tensor<1100x401xOF>, tensor<1100x70xOF>) -> tensor<401x70xTO>
-  return %p : tensor<401x70xTO>
+fn slices_of_many_rows() {
+    for rows in [401, 1201] {
+        for text in plain(rows, 1100, 40) {
+            is_product(&check_with_weights(&text));
+        }
+        let text = "func.func @main(%x: tensor<1100xROWSxOF>, %w: tensor<1100x70xOF>) -> tensor<ROWSx70xTO> {
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [0] x [0] : (tensor<1100xROWSxOF>, tensor<1100x70xOF>) -> tensor<ROWSx70xTO>
+  return %p : tensor<ROWSx70xTO>
 }";
-    for text in each_type(text) {
-        is_product(&check_with_weights(&text));
+        for text in each_type(&text.replace("ROWS", &rows.to_string())) {
+            is_product(&check_with_weights(&text));
+        }
     }
 }
 

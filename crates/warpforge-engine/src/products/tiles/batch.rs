@@ -1,5 +1,5 @@
-//! Many products of small matrices by tiles, as in the gradients of attention: each is packed and multiplied by one thread, in
-//! room that stays in its cache.
+//! Many products of small matrices by tiles, as in the gradients of attention: each is packed, where it has to be, and
+//! multiplied by one thread, in room that stays in its cache.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! Products by tiles that stay in registers.
 //!
-//! Both operands are packed first: the right one into panels of as many columns as a tile has, once where it never changes;
-//! the left one into strips of as many rows. What follows the product is done to each tile as it is finished. There are two
-//! forms: f32 in vector registers, and bf16 in the matrix unit of processors that have one.
+//! Operands are packed: the right one into panels of as many columns as a tile has, once where it never changes; the left one
+//! into strips of as many rows. What lies side by side already, at good distances, is read where it is. What follows the
+//! product is done to each tile as it is finished. There are two forms: f32 in vector registers, and bf16 in the matrix unit
+//! of processors that have one.
 //!
 //! What always holds: an element's terms are added in an order that does not depend on the number of threads.
 #![allow(unsafe_code)]

@@ -145,7 +145,7 @@ impl Multiplier {
     /// Rows that are best worked on at a time: their strips stay in the second-level cache.
     pub(super) fn block_rows(&self) -> usize {
         match self.form {
-            Form::Vectors => vectors::BLOCK,
+            Form::Vectors => vectors::block_rows(self.product.depth.size),
             Form::Matrices => matrices::BLOCK,
         }
     }
@@ -153,16 +153,19 @@ impl Multiplier {
     /// The rows of each task, where so many threads pack the rows they work on themselves; none where it is better to pack
     /// all of them first, because there are few for each thread, or in this form.
     pub(super) fn own_blocks(&self, threads: usize) -> Option<Vec<Range<usize>>> {
-        /// Rows of a thread at least: with fewer all threads would read all panels for little work.
+        /// Rows of a task at least: with fewer all panels would be read for little work.
         const LEAST_ROWS: usize = 96;
+        /// Tasks of a thread at least: with fewer the others would wait for the slowest.
+        const LEAST_TASKS: usize = 4;
         let rows = self.product.rows.size;
-        if self.form != Form::Vectors || rows < LEAST_ROWS * threads.max(1) {
+        let least = LEAST_TASKS * threads.max(1);
+        if self.form != Form::Vectors || rows < LEAST_ROWS * least {
             return None;
         }
         let strips = rows.div_ceil(vectors::ROWS);
         let most = vectors::own_rows(self.product.depth.size) / vectors::ROWS;
         // As many for each thread.
-        let count = strips.div_ceil(most).next_multiple_of(threads.max(1)).min(strips);
+        let count = strips.div_ceil(most).max(least).next_multiple_of(threads.max(1)).min(strips);
         let bounds = (0..=count).map(|at| (at * strips / count * vectors::ROWS).min(rows));
         let bounds: Vec<usize> = bounds.collect();
         Some(bounds.windows(2).map(|pair| pair[0]..pair[1]).collect())

@@ -21,15 +21,25 @@ use crate::products::Product;
 
 /// Depth of a slice at most: a panel's slice is then a sixteenth of a second-level cache.
 pub(super) const DEPTH: usize = 1024;
-/// Rows of a block: with the deepest slice three quarters of a second-level cache.
-pub(super) const BLOCK: usize = 384;
-/// Rows that a task packs at least.
-const LEAST_OWN: usize = 4 * ROWS;
+/// Rows of a block at most.
+const BLOCK: usize = 384;
+/// Rows of a block at least, where there are so many.
+const LEAST: usize = 4 * ROWS;
 
 /// Rows whose strips of one slice take half of the second-level cache, for a task that packs its own.
 pub(super) fn own_rows(depth: usize) -> usize {
+    rows_within(caches::second_bytes() / 2, depth)
+}
+
+/// Rows whose strips of one slice take three quarters of the second-level cache, for tasks that share them.
+pub(super) fn block_rows(depth: usize) -> usize {
+    rows_within(caches::second_bytes() / 4 * 3, depth)
+}
+
+/// Rows whose strips of one slice have so many bytes, in whole strips.
+fn rows_within(bytes: usize, depth: usize) -> usize {
     let row = slice_length(depth) * size_of::<f32>();
-    (caches::second_bytes() / 2 / row.max(1)).clamp(LEAST_OWN, BLOCK) / ROWS * ROWS
+    (bytes / row.max(1)).clamp(LEAST, BLOCK) / ROWS * ROWS
 }
 
 /// Panels of a task at most: what they read of the strips is then fetched once for all of them.
