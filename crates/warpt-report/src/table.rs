@@ -1,6 +1,6 @@
 //! Plain tables: columns two spaces apart, numbers to the right, long text wrapped inside its column.
 
-use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 
 use crate::text::inert;
 
@@ -12,6 +12,7 @@ const MAX_CHARS: usize = 300;
 pub struct TextTable {
     table: Table,
     right: Vec<usize>,
+    whole: Vec<usize>,
 }
 
 impl TextTable {
@@ -22,13 +23,20 @@ impl TextTable {
         if !header.is_empty() {
             table.set_header(header.iter().copied());
         }
-        Self { table, right: Vec::new() }
+        Self { table, right: Vec::new(), whole: Vec::new() }
     }
 
     /// Aligns these columns to the right, as numbers are.
     #[must_use]
     pub fn right(mut self, columns: &[usize]) -> Self {
         self.right = columns.to_vec();
+        self
+    }
+
+    /// Never wraps these columns: others give way.
+    #[must_use]
+    pub fn whole(mut self, columns: &[usize]) -> Self {
+        self.whole = columns.to_vec();
         self
     }
 
@@ -52,6 +60,9 @@ impl TextTable {
             if self.right.contains(&index) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
+            if self.whole.contains(&index) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
         self.table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
@@ -70,5 +81,14 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
         assert!(!text.contains('\x1b'));
         assert!(text.starts_with("  name"), "{text}");
+    }
+
+    #[test]
+    fn whole_columns_are_not_wrapped() {
+        let mut table = TextTable::new(&["name", "by"]).whole(&[1]);
+        table.row(&["several words that have to be wrapped somewhere", "generated"]);
+        let text = table.render(30);
+        assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
+        assert!(text.contains(" generated"), "{text}");
     }
 }

@@ -263,7 +263,9 @@ fn the_production_tier_says_where_its_time_went() {
     let picture = std::fs::read_to_string(directory.path().join("roofline.svg")).unwrap();
     assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
     let out = run(&["--profile=kernels"]);
-    assert!(out.contains("measured before") && out.contains("place"), "{out}");
+    assert!(out.contains("measured before") && out.contains("FLOP/B"), "{out}");
+    assert!(out.lines().any(|line| line.trim_start().starts_with("dot_general")), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     let answer: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
     assert!(answer["plan"].as_str().is_some_and(|plan| plan.len() == 16), "{answer}");
 }
