@@ -177,21 +177,15 @@ impl Profile {
         table.render(width)
     }
 
-    /// A line for each kernel, and below it, where there is no room beside it, what it computes and where that belongs.
+    /// A line for each kernel, and below it what it computes and where that belongs: beside the numbers there is no room.
     fn each_kernel(&self, width: usize) -> String {
-        /// Columns that leave room for ops and places beside the numbers.
-        const WIDE: usize = 130;
         const INDENT: usize = 8;
-        let mut headings = vec!["#", "time", "GFLOP/s", "GB/s", "FLOP/B", "limit", "by"];
-        let numbers: Vec<usize> = (0..headings.len()).collect();
-        if width >= WIDE {
-            headings.extend(["ops", "place"]);
-        }
-        let mut table = TextTable::new(&headings).right(&[0, 1, 2, 3, 4]).whole(&numbers);
-        let mut below = Vec::new();
+        let headings = ["#", "time", "GFLOP/s", "GB/s", "FLOP/B", "limit", "by"];
+        let mut table =
+            TextTable::new(&headings).right(&[0, 1, 2, 3, 4]).whole(&[0, 1, 2, 3, 4, 5, 6]);
         for (number, step) in self.steps.iter().enumerate() {
             let taken = step.time.as_secs_f64();
-            let mut cells = vec![
+            table.row(&[
                 number.to_string(),
                 seconds(taken),
                 rate(step.cost.flops, taken),
@@ -199,32 +193,20 @@ impl Profile {
                 significant(step.cost.flops as f64 / step.cost.bytes.max(1) as f64),
                 shown(limit(step, &self.ceilings), taken),
                 step.backend.to_owned(),
-            ];
-            let place = step.place.as_deref().map(clean);
-            if width >= WIDE {
-                cells.extend([ops(step), place.unwrap_or_else(|| "-".to_owned())]);
-            } else {
-                let place = place.map(|place| format!(" in {place}")).unwrap_or_default();
-                below.push(wrap(
-                    &format!("{}{place}", ops(step)),
-                    width.saturating_sub(INDENT),
-                    "",
-                ));
-            }
-            table.row(&cells);
+            ]);
         }
         let table = table.render(width);
-        let mut below = below.iter();
-        // The first line is the headings'.
-        table.lines().enumerate().fold(String::new(), |mut text, (line, numbers)| {
-            let _ = writeln!(text, "{numbers}");
-            for line in
-                (line > 0).then(|| below.next()).flatten().iter().flat_map(|all| all.lines())
-            {
-                let _ = writeln!(text, "{:INDENT$}{line}", "");
+        let mut numbers = table.lines();
+        let mut lines = format!("{}\n", numbers.next().unwrap_or_default());
+        for (numbers, step) in numbers.zip(&self.steps) {
+            let _ = writeln!(lines, "{numbers}");
+            let place = step.place.as_deref().map(|place| format!(" in {}", clean(place)));
+            let text = format!("{}{}", ops(step), place.unwrap_or_default());
+            for line in wrap(&text, width.saturating_sub(INDENT), "").lines() {
+                let _ = writeln!(lines, "{:INDENT$}{line}", "");
             }
-            text
-        })
+        }
+        lines
     }
 }
 
