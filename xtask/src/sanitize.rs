@@ -14,6 +14,9 @@ use crate::repository::{cargo, root, succeeds};
 const PACKAGES: [&str; 4] =
     ["warpforge-tensor", "warpforge-onednn", "warpforge-engine", "warpt-suites"];
 
+/// The stack of a test.
+const STACK_BYTES: &str = "33554432";
+
 /// Builds and runs the tests.
 pub(crate) fn run() -> anyhow::Result<Verdict> {
     let workspace = MetadataCommand::new()
@@ -29,5 +32,7 @@ pub(crate) fn run() -> anyhow::Result<Verdict> {
     tests.env("CARGO_TARGET_DIR", artifacts);
     tests.env("RUSTC_BOOTSTRAP", "1");
     tests.env("CARGO_ENCODED_RUSTFLAGS", "-Zsanitizer=address");
+    // Instrumented frames are several times as large as those that limits of nesting were chosen for.
+    tests.env("RUST_MIN_STACK", STACK_BYTES);
     Ok(Verdict::clean_if(succeeds(&mut tests)?))
 }

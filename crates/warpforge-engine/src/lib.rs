@@ -39,4 +39,4 @@ pub use plan::{
     Audited, Executable, Memory, Options, Sequence, StepReport, fused, normalized, op_alone,
     rounding, rounding_of,
 };
-pub use products::has_bf16_products;
+pub use products::{Arithmetic, has_bf16_products};

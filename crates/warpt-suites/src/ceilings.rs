@@ -27,6 +27,14 @@ pub struct Ceilings {
     pub memory_bytes: f64,
 }
 
+impl Ceilings {
+    /// Of f32, each in three parts of bf16, of whose nine products six are computed.
+    pub fn f32_in_parts(&self) -> f64 {
+        const PRODUCTS: f64 = 6.0;
+        self.f32_flops.max(self.bf16_flops / PRODUCTS)
+    }
+}
+
 /// Measures on all these CPUs at once.
 pub fn measure(cpus: &[usize]) -> Result<Ceilings, SuiteError> {
     let (present, _) = kernels();

@@ -13,8 +13,8 @@ use crate::loops::CompiledLoop;
 use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
-use crate::products::has_bf16_products;
 use crate::products::tiles::{Multiplier, Panels, Part, Strips, pieces};
+use crate::products::{Arithmetic, has_bf16_products};
 
 /// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
 const BETWEEN: usize = 1 << 15;
@@ -72,8 +72,9 @@ fn block(products: &[Multiplier; 2]) -> usize {
 
 /// The two products, where tiles take them: those of f32, and narrower ones by the matrix unit or where no library has
 /// instructions for them.
-fn products(chain: &Chain) -> Result<[Multiplier; 2], EngineError> {
-    let products = [Multiplier::new(&chain.first)?, Multiplier::new(&chain.second)?];
+fn products(chain: &Chain, arithmetic: Arithmetic) -> Result<[Multiplier; 2], EngineError> {
+    let multiplier = |product| Multiplier::new(product, arithmetic);
+    let products = [multiplier(&chain.first)?, multiplier(&chain.second)?];
     let best = |multiplier: &Multiplier| {
         multiplier.is_by_matrices() || multiplier.product().dtypes == [DType::F32; 3]
     };
@@ -117,13 +118,14 @@ impl TiledChain {
     /// Makes a chain ready for so many threads.
     pub(crate) fn new(
         chain: &Chain,
+        arithmetic: Arithmetic,
         threads: usize,
         scratch: &Arc<Scratch>,
         phases: Phases,
         cost: Cost,
     ) -> Result<Self, EngineError> {
         let chain = &widened(chain);
-        let products = products(chain)?;
+        let products = products(chain, arithmetic)?;
         let block = block(&products);
         let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
         let room = room(&products, block, bytes);
@@ -145,9 +147,9 @@ impl TiledChain {
     }
 
     /// Room that so many threads need for a chain; none where tiles do not take it.
-    pub(crate) fn scratch_bytes(chain: &Chain, threads: usize) -> usize {
+    pub(crate) fn scratch_bytes(chain: &Chain, arithmetic: Arithmetic, threads: usize) -> usize {
         let chain = &widened(chain);
-        let Ok(products) = products(chain) else { return 0 };
+        let Ok(products) = products(chain, arithmetic) else { return 0 };
         let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
         room(&products, block(&products), bytes).bytes * threads.max(1)
     }
@@ -254,6 +256,10 @@ impl Kernel for TiledChain {
 
     fn cost(&self) -> Cost {
         self.cost
+    }
+
+    fn in_parts(&self) -> bool {
+        self.products.iter().all(Multiplier::is_by_thirds)
     }
 
     fn phases(&self) -> Option<&Phases> {

@@ -43,6 +43,11 @@ pub(crate) trait Kernel: Send + Sync {
     /// The least it has to do.
     fn cost(&self) -> Cost;
 
+    /// Whether it multiplies numbers of f32 in parts, by the matrix unit for bf16.
+    fn in_parts(&self) -> bool {
+        false
+    }
+
     /// Whether it reads an input when it is launched; one that it packed it does not.
     fn reads(&self, _: usize) -> bool {
         true
@@ -161,7 +166,8 @@ impl Device {
     fn tiled_chain(&self, chain: &Chain, cost: Cost) -> Option<Arc<dyn Kernel>> {
         let threads = self.pool.threads();
         let phases = Phases::new(self.settings.observed);
-        let made = TiledChain::new(chain, threads, &self.scratch, phases, cost).ok()?;
+        let arithmetic = self.settings.arithmetic;
+        let made = TiledChain::new(chain, arithmetic, threads, &self.scratch, phases, cost).ok()?;
         Some(Arc::new(made))
     }
 
@@ -173,13 +179,13 @@ impl Device {
         cost: Cost,
     ) -> Option<Arc<dyn Kernel>> {
         let phases = Phases::new(self.settings.observed);
+        let (arithmetic, pool, scratch) = (self.settings.arithmetic, &self.pool, &self.scratch);
         if !product.batch.is_empty() {
-            let made = TiledBatch::new(product, &self.pool, &self.scratch, phases, cost).ok()?;
+            let made = TiledBatch::new(product, arithmetic, pool, scratch, phases, cost).ok()?;
             return Some(Arc::new(made));
         }
-        let made =
-            TiledProduct::new(product, weights, &self.pool, &self.scratch, phases, cost).ok()?;
-        Some(Arc::new(made))
+        let made = TiledProduct::new(product, arithmetic, weights, pool, scratch, phases, cost);
+        Some(Arc::new(made.ok()?))
     }
 
     #[cfg(feature = "onednn")]

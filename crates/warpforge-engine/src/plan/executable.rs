@@ -24,6 +24,7 @@ use crate::observe::Observed;
 use crate::passes::{Precision, entry};
 use crate::pattern::sizes;
 use crate::pool::Pool;
+use crate::products::Arithmetic;
 use crate::reference::{Interpreter, Limits, Value};
 use crate::{EngineError, interface};
 
@@ -36,6 +37,8 @@ pub struct Options {
     pub memory_bytes: Option<u64>,
     /// How exactly products are computed.
     pub precision: Precision,
+    /// How products of f32 are computed.
+    pub arithmetic: Arithmetic,
     /// How much is computed together.
     pub fusion: Fusion,
     /// Whether kernels count what they do, and what they write is looked at.
@@ -49,7 +52,8 @@ pub struct Options {
 impl Options {
     /// What holds inside of loops and choices too.
     pub(crate) fn settings(&self) -> Settings {
-        Settings { precision: self.precision, fusion: self.fusion, observed: self.observed }
+        let Self { precision, arithmetic, fusion, observed, .. } = *self;
+        Settings { precision, arithmetic, fusion, observed }
     }
 }
 
@@ -57,6 +61,7 @@ impl Options {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     precision: Precision,
+    pub(crate) arithmetic: Arithmetic,
     fusion: Fusion,
     pub(crate) observed: bool,
 }
@@ -64,8 +69,8 @@ pub(crate) struct Settings {
 impl Settings {
     /// Options for a region, in which these arguments are always the same.
     pub(super) fn options(self, fixed: HashMap<usize, Tensor>) -> Options {
-        let Self { precision, fusion, observed } = self;
-        Options { precision, fusion, observed, fixed, ..Options::default() }
+        let Self { precision, arithmetic, fusion, observed } = self;
+        Options { precision, arithmetic, fusion, observed, fixed, ..Options::default() }
     }
 }
 

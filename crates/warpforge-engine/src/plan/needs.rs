@@ -13,6 +13,7 @@ use super::{Options, entry_name};
 use crate::chains::TiledChain;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::passes::entry;
+use crate::products::Arithmetic;
 use crate::products::tiles::{self, TiledBatch};
 use crate::{EngineError, Place};
 
@@ -76,11 +77,11 @@ impl Needs {
         let open = open_places(function, options);
         let planned = Planned::new(function, &varying, &known, &open, ends)?;
         bytes += planned.result_bytes.iter().flatten().map(|bytes| *bytes as u64).sum::<u64>();
-        bytes += planned.layout.bytes as u64 + packed_bytes(function, &varying, &known);
+        bytes += planned.layout.bytes as u64 + packed_bytes(function, &varying, &known, options);
         bytes += once
             .iter()
             .chain(&varying)
-            .map(|cluster| scratch_bytes(cluster, &known, threads))
+            .map(|cluster| scratch_bytes(cluster, &known, options.arithmetic, threads))
             .max()
             .unwrap_or(0);
         Ok(Self { known, once, varying, planned, bytes })
@@ -120,25 +121,50 @@ pub(super) fn needed_bytes(
     Ok(Needs::new(function, options, &Ends::default(), threads)?.bytes)
 }
 
-/// What kernels will pack at most: weights that products and convolutions read.
-fn packed_bytes(function: &Function, clusters: &[Cluster], known: &HashMap<ValueId, usize>) -> u64 {
-    let packs =
-        |cluster: &&Cluster| matches!(cluster.work, Work::Product(_) | Work::Convolution(_));
-    let inputs = clusters.iter().filter(packs).flat_map(|cluster| &cluster.outlined.inputs);
-    let weights = inputs.filter(|input| known.contains_key(input));
-    weights.filter_map(|input| bytes_of(function, *input).ok()).map(|bytes| bytes as u64).sum()
+/// What kernels will pack at most: weights that products and convolutions read, some of them in parts.
+fn packed_bytes(
+    function: &Function,
+    clusters: &[Cluster],
+    known: &HashMap<ValueId, usize>,
+    options: &Options,
+) -> u64 {
+    let mut bytes = 0;
+    for cluster in clusters {
+        let in_tiles = match &cluster.work {
+            Work::Product(product) => {
+                let right = product.operands[1];
+                tiles::packed_bytes(product, options.arithmetic).map(|bytes| (right, bytes))
+            }
+            Work::Convolution(_) => None,
+            _ => continue,
+        };
+        for (place, input) in cluster.outlined.inputs.iter().enumerate() {
+            if !known.contains_key(input) {
+                continue;
+            }
+            let own = bytes_of(function, *input).unwrap_or(0);
+            let packed = in_tiles.filter(|(right, _)| *right == place);
+            bytes += packed.map_or(own, |(_, packed)| packed.max(own)) as u64;
+        }
+    }
+    bytes
 }
 
 /// Room that a cluster needs while it runs, which the next one uses again.
-fn scratch_bytes(cluster: &Cluster, known: &HashMap<ValueId, usize>, threads: usize) -> u64 {
+fn scratch_bytes(
+    cluster: &Cluster,
+    known: &HashMap<ValueId, usize>,
+    arithmetic: Arithmetic,
+    threads: usize,
+) -> u64 {
     match &cluster.work {
         Work::Product(product) if tiles::takes(product) => {
             let right = cluster.outlined.inputs.get(product.operands[1]);
             let fixed = right.is_some_and(|input| known.contains_key(input));
-            tiles::scratch_bytes(product, fixed, threads) as u64
+            tiles::scratch_bytes(product, arithmetic, fixed, threads) as u64
         }
-        Work::Product(product) => TiledBatch::scratch_bytes(product, threads) as u64,
-        Work::Chain(chain) => TiledChain::scratch_bytes(chain, threads) as u64,
+        Work::Product(product) => TiledBatch::scratch_bytes(product, arithmetic, threads) as u64,
+        Work::Chain(chain) => TiledChain::scratch_bytes(chain, arithmetic, threads) as u64,
         _ => 0,
     }
 }

@@ -101,6 +101,8 @@ pub struct StepReport {
     pub cost: Cost,
     /// Whether its products are of numbers narrower than f32.
     pub narrow: bool,
+    /// Whether its products are of f32 in three parts, each of bf16.
+    pub in_parts: bool,
     /// Bytes that were neither written nor read because its ops are one kernel.
     pub saved_bytes: u64,
     /// Why it has no kernel of its own, where that is so.
@@ -136,6 +138,7 @@ impl Executable {
                     bytes: cost.bytes.saturating_mul(self.runs),
                 },
                 narrow: step.made_of.narrow,
+                in_parts: step.kernel.in_parts(),
                 saved_bytes: step.made_of.saved_bytes.saturating_mul(self.runs),
                 reason: step.reason.clone(),
                 launches: self.runs,
@@ -174,8 +177,9 @@ impl Executable {
         for (number, step) in self.steps.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "{number}: {} ({}) -> ({}) {}",
+                "{number}: {}{} ({}) -> ({}) {}",
                 step.kernel.backend(),
+                if step.kernel.in_parts() { " in parts" } else { "" },
                 homes(&step.inputs),
                 homes(&step.outputs),
                 step.made_of.ops.join(" ")

@@ -20,6 +20,16 @@ use warpforge_tensor::DType;
 use crate::epilogue::Tail;
 use crate::view::View;
 
+/// How products of f32 are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arithmetic {
+    /// The fastest way that is as exact as f32: where the machine has a matrix unit for bf16, also in three parts.
+    #[default]
+    Fastest,
+    /// In f32 throughout.
+    Plain,
+}
+
 /// Whether this machine has instructions for products of bf16.
 pub fn has_bf16_products() -> bool {
     #[cfg(target_arch = "x86_64")]

@@ -6,6 +6,7 @@ mod alone;
 mod chains;
 mod control;
 mod convolutions;
+mod parts;
 mod plans;
 mod products;
 mod sequences;

@@ -44,6 +44,15 @@ pub enum Precision {
     Auto,
 }
 
+/// How products of f32 are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum F32Products {
+    /// The fastest way that is as exact as f32: also in three parts of bf16, where the machine has a matrix unit
+    Fastest,
+    /// In f32 throughout
+    Plain,
+}
+
 /// What is computed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fusion {
@@ -113,6 +122,9 @@ pub struct RunArguments {
     /// How exactly the production tier computes products: as the program says, or f32 products from and to bf16
     #[arg(long, value_enum)]
     pub precision: Option<Precision>,
+    /// How the production tier computes products of f32: the fastest way that is as exact, or in f32 throughout
+    #[arg(long, value_enum, default_value = "fastest", hide_default_value = true)]
+    pub f32_products: F32Products,
     /// What the production tier computes together; less than all shows what fusion does to time and numbers
     #[arg(long, value_enum, default_value = "all", hide_default_value = true)]
     pub fusion: Fusion,
@@ -196,6 +208,7 @@ impl RunArguments {
             (self.serve, "--serve"),
             (self.threads.is_some(), "--threads"),
             (self.precision.is_some(), "--precision"),
+            (self.f32_products != F32Products::Fastest, "--f32-products"),
             (self.fusion != Fusion::All, "--fusion"),
         ])
     }

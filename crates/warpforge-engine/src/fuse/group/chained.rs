@@ -8,6 +8,7 @@ use super::super::cluster::{Cluster, Work};
 use super::super::outline::Outlined;
 use super::{Grower, LIBRARY};
 use crate::chains::{self, Chain, Source};
+use crate::products::Arithmetic;
 use crate::products::tiles::Multiplier;
 
 impl Grower<'_> {
@@ -71,7 +72,8 @@ fn chain(parts: [&Cluster; 3], between: [ValueId; 2], outlined: &Outlined) -> Op
     };
     let before = [place(1, between[0])?, place(2, between[1])?];
     let block = chains::block(first, rows, second, before)?;
-    if !LIBRARY && [first, second].iter().any(|product| Multiplier::new(product).is_err()) {
+    let untiled = |product| Multiplier::new(product, Arithmetic::default()).is_err();
+    if !LIBRARY && (untiled(first) || untiled(second)) {
         return None;
     }
     let source = |value: &ValueId| {

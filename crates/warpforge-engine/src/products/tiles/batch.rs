@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::pool::Pool;
-use crate::products::{Index, Product};
+use crate::products::{Arithmetic, Index, Product};
 
 /// Matrices below this many rows or columns are packed for too little work.
 const LEAST: usize = 64;
@@ -73,31 +73,37 @@ fn oriented(product: &Product) -> Product {
     product
 }
 
-fn taken(product: &Product) -> Option<Multiplier> {
+fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, batch, dtypes, .. } = product;
     let large = rows.size >= LEAST && columns.size >= LEAST && depth.size >= COLUMNS;
     if batch.is_empty() || !large || product.count() < FEWEST || *dtypes != [DType::F32; 3] {
         return None;
     }
     let product = oriented(product);
-    Multiplier::new(&product).ok().filter(|_| product.columns.out == 1)
+    Multiplier::new(&product, arithmetic).ok().filter(|_| product.columns.out == 1)
 }
 
 impl TiledBatch {
     /// Bytes that a launch needs for a while; none where tiles do not take the products.
-    pub(crate) fn scratch_bytes(product: &Product, threads: usize) -> usize {
-        taken(product).map_or(0, |multiplier| Room::new(&multiplier).bytes * threads.max(1))
+    pub(crate) fn scratch_bytes(
+        product: &Product,
+        arithmetic: Arithmetic,
+        threads: usize,
+    ) -> usize {
+        let room = |multiplier: &Multiplier| Room::new(multiplier).bytes * threads.max(1);
+        taken(product, arithmetic).as_ref().map_or(0, room)
     }
 
     /// Makes the products ready; an error where tiles do not take them.
     pub(crate) fn new(
         product: &Product,
+        arithmetic: Arithmetic,
         pool: &Pool,
         scratch: &Arc<Scratch>,
         phases: Phases,
         cost: Cost,
     ) -> Result<Self, EngineError> {
-        let Some(multiplier) = taken(product) else {
+        let Some(multiplier) = taken(product, arithmetic) else {
             return Err(EngineError::Unsupported("products that tiles do not take".into()));
         };
         let (room, threads) = (Room::new(&multiplier), pool.threads());
@@ -160,6 +166,10 @@ impl Kernel for TiledBatch {
 
     fn cost(&self) -> Cost {
         self.cost
+    }
+
+    fn in_parts(&self) -> bool {
+        self.multiplier.is_by_thirds()
     }
 
     fn phases(&self) -> Option<&Phases> {

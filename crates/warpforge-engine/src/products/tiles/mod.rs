@@ -24,7 +24,7 @@ pub(crate) use self::batch::TiledBatch;
 pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};
 
 use self::multiplier::COLUMNS;
-use super::Product;
+use super::{Arithmetic, Product};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
@@ -111,22 +111,33 @@ unsafe impl Sync for Launch<'_> {}
 
 /// Bytes that a launch needs for a while, where the right operand never changes or may change; none where tiles do not take
 /// the product.
-pub(crate) fn scratch_bytes(product: &Product, fixed: bool, threads: usize) -> usize {
-    taken(product).map_or(0, |multiplier| Room::new(&multiplier, fixed, threads).bytes)
+pub(crate) fn scratch_bytes(
+    product: &Product,
+    arithmetic: Arithmetic,
+    fixed: bool,
+    threads: usize,
+) -> usize {
+    let room = |multiplier: &Multiplier| Room::new(multiplier, fixed, threads).bytes;
+    taken(product, arithmetic).as_ref().map_or(0, room)
+}
+
+/// Bytes that a right operand that never changes takes when it is packed; none where tiles do not take the product.
+pub(crate) fn packed_bytes(product: &Product, arithmetic: Arithmetic) -> Option<usize> {
+    taken(product, arithmetic).map(|multiplier| multiplier.panel_bytes())
 }
 
 /// Whether products like this one are done by tiles on this machine.
 pub(crate) fn takes(product: &Product) -> bool {
-    taken(product).is_some()
+    taken(product, Arithmetic::default()).is_some()
 }
 
-fn taken(product: &Product) -> Option<Multiplier> {
+fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, .. } = product;
     let large = rows.size >= LEAST_ROWS && columns.size >= COLUMNS && depth.size >= COLUMNS;
     if !product.batch.is_empty() || !large {
         return None;
     }
-    let multiplier = Multiplier::new(product).ok()?;
+    let multiplier = Multiplier::new(product, arithmetic).ok()?;
     // The library has no instructions for narrow numbers either where the machine has none, and is far slower.
     let best = multiplier.is_by_matrices() || product.dtypes == [DType::F32; 3];
     (best || !super::has_bf16_products()).then_some(multiplier)
@@ -144,13 +155,14 @@ impl TiledProduct {
     /// Makes a product ready. `weights` leads to the right operand where it never changes.
     pub(crate) fn new(
         product: &Product,
+        arithmetic: Arithmetic,
         weights: Option<*const u8>,
         pool: &Pool,
         scratch: &Arc<Scratch>,
         phases: Phases,
         cost: Cost,
     ) -> Result<Self, EngineError> {
-        let Some(multiplier) = taken(product) else {
+        let Some(multiplier) = taken(product, arithmetic) else {
             return Err(EngineError::Unsupported("a product that tiles do not take".into()));
         };
         let threads = pool.threads();
@@ -250,6 +262,10 @@ impl Kernel for TiledProduct {
         self.cost
     }
 
+    fn in_parts(&self) -> bool {
+        self.multiplier.is_by_thirds()
+    }
+
     fn phases(&self) -> Option<&Phases> {
         Some(&self.phases)
     }
@@ -302,7 +318,11 @@ impl Kernel for TiledProduct {
         let groups = multiplier.groups(pool.threads());
         let rooms = Rooms::new(self.threads);
         pool.run(blocks.len() * groups.len(), &|task| {
-            let (block, group) = (&blocks[task / groups.len()], &groups[task % groups.len()]);
+            let (block, group) = if multiplier.shares_panels() {
+                (&blocks[task % blocks.len()], &groups[task / blocks.len()])
+            } else {
+                (&blocks[task / groups.len()], &groups[task % groups.len()])
+            };
             rooms.with(|place| {
                 let part = Part {
                     number: 0,

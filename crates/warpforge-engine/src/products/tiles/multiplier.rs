@@ -9,11 +9,12 @@ use std::ops::Range;
 use warpforge_tensor::DType;
 
 use super::finish::Finish;
-use super::{matrices, vectors};
+use super::matrices::{self, Numbers};
+use super::vectors;
 use crate::EngineError;
 use crate::loops::Isa;
 use crate::observe::Phases;
-use crate::products::Product;
+use crate::products::{Arithmetic, Product};
 
 /// Columns of a tile, in every form: two vectors of sums.
 pub(super) const COLUMNS: usize = 32;
@@ -26,8 +27,8 @@ pub(super) type Sums = [[f32; COLUMNS]];
 pub(super) enum Form {
     /// Vector registers of f32.
     Vectors,
-    /// The matrix unit, for operands of bf16.
-    Matrices,
+    /// The matrix unit, for operands of bf16 and for those of f32, in parts.
+    Matrices(Numbers),
 }
 
 /// A product that tiles can do.
@@ -76,10 +77,17 @@ pub(crate) struct Part<'a> {
 
 impl Multiplier {
     /// Of a product of any shape.
-    pub(crate) fn new(product: &Product) -> Result<Self, EngineError> {
-        let [left, right, _] = product.dtypes;
-        let narrow = left == DType::BF16 && right == DType::BF16;
-        let form = if narrow && matrices::available() { Form::Matrices } else { Form::Vectors };
+    pub(crate) fn new(product: &Product, arithmetic: Arithmetic) -> Result<Self, EngineError> {
+        let parts = arithmetic == Arithmetic::Fastest && fills_steps(product);
+        let form = match product.dtypes {
+            [DType::BF16, DType::BF16, _] if matrices::available() => {
+                Form::Matrices(Numbers::Halves)
+            }
+            [DType::F32, DType::F32, _] if matrices::available() && parts => {
+                Form::Matrices(Numbers::Thirds)
+            }
+            _ => Form::Vectors,
+        };
         Self::of_form(product, form)
     }
 
@@ -108,7 +116,12 @@ impl Multiplier {
 
     /// Whether the matrix unit multiplies.
     pub(crate) fn is_by_matrices(&self) -> bool {
-        self.form == Form::Matrices
+        matches!(self.form, Form::Matrices(_))
+    }
+
+    /// Whether the matrix unit multiplies numbers of f32, in parts.
+    pub(crate) fn is_by_thirds(&self) -> bool {
+        self.form == Form::Matrices(Numbers::Thirds)
     }
 
     /// Whether rows can be read where they lie: side by side, so that a step of the depth reads neighbours.
@@ -138,7 +151,7 @@ impl Multiplier {
     pub(crate) fn strip_rows(&self) -> usize {
         match self.form {
             Form::Vectors => vectors::ROWS,
-            Form::Matrices => matrices::ROWS,
+            Form::Matrices(_) => matrices::ROWS,
         }
     }
 
@@ -146,7 +159,7 @@ impl Multiplier {
     pub(super) fn block_rows(&self) -> usize {
         match self.form {
             Form::Vectors => vectors::block_rows(self.product.depth.size),
-            Form::Matrices => matrices::BLOCK,
+            Form::Matrices(numbers) => numbers.block(),
         }
     }
 
@@ -171,6 +184,12 @@ impl Multiplier {
         Some(bounds.windows(2).map(|pair| pair[0]..pair[1]).collect())
     }
 
+    /// Whether threads should work on the same panels at a time, with different rows: panels in parts are so large that they
+    /// pass through all caches.
+    pub(super) fn shares_panels(&self) -> bool {
+        self.is_by_thirds()
+    }
+
     /// Bytes of the room for one slice of so many rows.
     pub(super) fn slice_bytes(&self, rows: usize) -> usize {
         let length = vectors::slice_length(self.product.depth.size);
@@ -181,7 +200,7 @@ impl Multiplier {
     pub(super) fn group(&self) -> usize {
         match self.form {
             Form::Vectors => vectors::GROUP,
-            Form::Matrices => matrices::GROUP,
+            Form::Matrices(numbers) => numbers.group(),
         }
     }
 
@@ -190,7 +209,7 @@ impl Multiplier {
         let (panels, most) = (self.panel_count(), self.group());
         let passes = match self.form {
             Form::Vectors => 1,
-            Form::Matrices => matrices::stretches(self.product.depth.size),
+            Form::Matrices(numbers) => numbers.stretches(self.product.depth.size),
         };
         if passes > 1 {
             // Every task reads the strips anew: few of them, as many for each thread.
@@ -210,7 +229,7 @@ impl Multiplier {
         let depth = self.product.depth.size;
         let each = match self.form {
             Form::Vectors => depth * COLUMNS * size_of::<f32>(),
-            Form::Matrices => matrices::packed_bytes(depth),
+            Form::Matrices(numbers) => numbers.packed_bytes(depth),
         };
         self.panel_count() * each
     }
@@ -220,7 +239,7 @@ impl Multiplier {
         let depth = self.product.depth.size;
         match self.form {
             Form::Vectors => rows * depth * size_of::<f32>(),
-            Form::Matrices => rows.div_ceil(matrices::ROWS) * matrices::packed_bytes(depth),
+            Form::Matrices(numbers) => rows.div_ceil(matrices::ROWS) * numbers.packed_bytes(depth),
         }
     }
 
@@ -228,7 +247,7 @@ impl Multiplier {
     pub(crate) fn sum_bytes(&self, rows: usize, panels: usize) -> usize {
         match self.form {
             Form::Vectors => 0,
-            Form::Matrices => matrices::sum_bytes(self.product.depth.size, rows, panels),
+            Form::Matrices(numbers) => numbers.sum_bytes(self.product.depth.size, rows, panels),
         }
     }
 
@@ -248,7 +267,9 @@ impl Multiplier {
         unsafe {
             match self.form {
                 Form::Vectors => vectors::pack_panel(self, right, number, panel, to.cast()),
-                Form::Matrices => matrices::pack_panel(self, right, number, panel, to),
+                Form::Matrices(numbers) => {
+                    matrices::pack_panel(self, numbers, right, number, panel, to);
+                }
             }
         }
     }
@@ -295,7 +316,9 @@ impl Multiplier {
         unsafe {
             match self.form {
                 Form::Vectors => vectors::pack_strip(self, left, number, rows, strip, to.cast()),
-                Form::Matrices => matrices::pack_strip(self, left, number, rows, strip, to),
+                Form::Matrices(numbers) => {
+                    matrices::pack_strip(self, numbers, left, number, rows, strip, to);
+                }
             }
         }
     }
@@ -316,10 +339,19 @@ impl Multiplier {
         unsafe {
             match self.form {
                 Form::Vectors => vectors::multiply(self, part, strips, panels),
-                Form::Matrices => matrices::multiply(self, part, strips, panels),
+                Form::Matrices(numbers) => {
+                    matrices::multiply(self, numbers, part, strips, panels);
+                }
             }
         }
     }
+}
+
+/// Whether rows and depth fill the steps of the matrix unit so well that it is worth to give it numbers in parts.
+fn fills_steps(product: &Product) -> bool {
+    let (rows, depth) = (product.rows.size, product.depth.size);
+    let filled = rows.next_multiple_of(matrices::ROWS) * depth.next_multiple_of(matrices::STEP);
+    2 * filled <= 3 * rows * depth
 }
 
 /// Numbers of a cache line.

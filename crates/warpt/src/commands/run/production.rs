@@ -10,7 +10,8 @@ use anyhow::{Context, Result, bail};
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{
-    Executable, Options, Sequence, fused, has_bf16_products, interface, normalized, passes,
+    Arithmetic, Executable, Options, Sequence, fused, has_bf16_products, interface, normalized,
+    passes,
 };
 use warpforge_hlo::ir::Function;
 use warpforge_tensor::Tensor;
@@ -20,7 +21,7 @@ use super::observed::Seen;
 use super::profile::Profile;
 use super::program::Source;
 use super::{ceilings, free_memory, inputs, interpreter, results};
-use crate::arguments::run::{Fusion, Precision, RunArguments, Stage, Tier};
+use crate::arguments::run::{F32Products, Fusion, Precision, RunArguments, Stage, Tier};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -146,6 +147,10 @@ fn options(arguments: &RunArguments, entry: &Function, fixed: HashMap<usize, Ten
             Some(Precision::Bf16) => passes::Precision::Bf16,
             Some(Precision::Auto) if has_bf16_products() => passes::Precision::Bf16,
             Some(Precision::F32 | Precision::Auto) | None => passes::Precision::AsWritten,
+        },
+        arithmetic: match arguments.f32_products {
+            F32Products::Fastest => Arithmetic::Fastest,
+            F32Products::Plain => Arithmetic::Plain,
         },
         fusion: match arguments.fusion {
             Fusion::All => warpforge_engine::Fusion::All,

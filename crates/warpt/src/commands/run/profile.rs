@@ -149,8 +149,12 @@ impl Profile {
 
     fn limits(&self) -> String {
         let giga = |rate: f64| significant(rate * 1e-9);
+        let parts = match self.steps.iter().any(|step| step.in_parts) {
+            true => format!(" (in parts {})", giga(self.ceilings.f32_in_parts())),
+            false => String::new(),
+        };
         format!(
-            "limits of this machine, {}: f32 {} GFLOP/s, bf16 {} GFLOP/s, memory {} GB/s",
+            "limits of this machine, {}: f32 {}{parts} GFLOP/s, bf16 {} GFLOP/s, memory {} GB/s",
             self.origin,
             giga(self.ceilings.f32_flops),
             giga(self.ceilings.bf16_flops),

@@ -1,5 +1,8 @@
-//! Tiles of 32 x 32 sums in the processor's matrix unit, for operands of bf16: four of its registers hold sums, two rows and
-//! two columns.
+//! Tiles of 32 x 32 sums in the processor's matrix unit: four of its registers hold sums, two rows and two columns.
+//!
+//! It multiplies bf16. An f32 is the sum of three of them, exactly, and a product of two such numbers that of nine, of which
+//! the six largest are computed: what is left out is as small as the rounding of a product in f32. The unit is faster than
+//! vectors of f32 by so much that this is worth it.
 //!
 //! The unit reads as fast as the first-level cache delivers, so the depth is cut into slices of which a panel's stays there
 //! while all strips of a block pass by; in between sums are kept in room that the second-level cache holds. Several slices
@@ -8,7 +11,9 @@
 //! What always holds: an element's terms are added in the order of the depth, whatever the number of threads.
 #![allow(unsafe_code)]
 
+mod exact;
 mod pack;
+mod thirds;
 mod tile;
 mod unit;
 
@@ -23,46 +28,98 @@ use crate::products::Product;
 
 /// Rows of a tile.
 pub(super) const ROWS: usize = 32;
-/// Rows of a block: with a stretch of the depth three eighths of a second-level cache.
-pub(super) const BLOCK: usize = 384;
-/// Panels of a task at most: what they read of a stretch is then fetched once for all of them.
-pub(super) const GROUP: usize = 8;
 
 /// Depth of one step of the unit.
-const STEP: usize = 32;
-/// Bytes of a step of a strip, and of a panel: two registers.
-const STEP_BYTES: usize = 2048;
-/// Steps of a slice: a panel's slice is two thirds of a first-level cache.
-const SLICE: usize = 16;
-/// Steps of a stretch.
-const STRETCH: usize = 32;
+pub(super) const STEP: usize = 32;
+/// Bytes of a step of a strip, and of a panel, in bf16: two registers.
+const PART_BYTES: usize = 2048;
 
-fn steps(depth: usize) -> usize {
-    depth.div_ceil(STEP)
+/// What the numbers of the operands are to the unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// bf16, as they are.
+    Halves,
+    /// f32, each the sum of three bf16.
+    Thirds,
 }
 
-/// How often the strips of such depth pass by.
-pub(super) fn stretches(depth: usize) -> usize {
-    steps(depth).div_ceil(STRETCH)
-}
+impl Numbers {
+    /// Bytes of a step of a strip, and of a panel.
+    const fn step_bytes(self) -> usize {
+        match self {
+            Self::Halves => PART_BYTES,
+            Self::Thirds => thirds::PARTS * PART_BYTES,
+        }
+    }
 
-/// Bytes of a strip or a panel of such depth.
-pub(super) fn packed_bytes(depth: usize) -> usize {
-    steps(depth) * STEP_BYTES
-}
+    /// Steps of a slice: of halves a panel's slice is two thirds of a first-level cache; thirds are read more slowly than the
+    /// second-level cache delivers them.
+    const fn slice(self) -> usize {
+        16
+    }
 
-/// Panels whose sums are kept at a time.
-fn kept_panels(depth: usize, panels: usize) -> usize {
-    match steps(depth) {
-        short if short <= SLICE => 0,
-        one if one <= STRETCH => 1,
-        _ => panels.min(GROUP),
+    /// Steps of a stretch.
+    const fn stretch(self) -> usize {
+        match self {
+            Self::Halves => 32,
+            Self::Thirds => 16,
+        }
+    }
+
+    /// Rows of a block: with a stretch of the depth a third of a second-level cache.
+    pub(super) const fn block(self) -> usize {
+        match self {
+            Self::Halves => 384,
+            Self::Thirds => 192,
+        }
+    }
+
+    /// Panels of a task at most: what they read of a stretch is then fetched once for all of them.
+    pub(super) const fn group(self) -> usize {
+        8
+    }
+
+    /// Bytes of what comes next that are asked for in one step.
+    const fn ahead(self) -> usize {
+        match self {
+            Self::Halves => tile::AHEAD,
+            Self::Thirds => thirds::AHEAD,
+        }
+    }
+
+    /// How often the strips of such depth pass by.
+    pub(super) fn stretches(self, depth: usize) -> usize {
+        steps(depth).div_ceil(self.stretch())
+    }
+
+    /// Bytes of a strip or a panel of such depth.
+    pub(super) fn packed_bytes(self, depth: usize) -> usize {
+        steps(depth) * self.step_bytes()
+    }
+
+    /// Panels whose sums are kept at a time.
+    fn kept_panels(self, depth: usize, panels: usize) -> usize {
+        match steps(depth) {
+            short if short <= self.slice() => 0,
+            one if one <= self.stretch() => 1,
+            _ => panels.min(self.group()),
+        }
+    }
+
+    /// Bytes of sums that are not finished.
+    pub(super) fn sum_bytes(self, depth: usize, rows: usize, panels: usize) -> usize {
+        self.kept_panels(depth, panels) * rows.div_ceil(ROWS) * size_of::<Tile>()
+    }
+
+    /// Where a strip's slice, from some step on, begins among the packed bytes.
+    #[inline(always)]
+    fn strip_start(self, slice: usize, length: usize, strip: usize, strips: usize) -> usize {
+        (slice * strips + strip * length) * self.step_bytes()
     }
 }
 
-/// Bytes of sums that are not finished.
-pub(super) fn sum_bytes(depth: usize, rows: usize, panels: usize) -> usize {
-    kept_panels(depth, panels) * rows.div_ceil(ROWS) * size_of::<Tile>()
+fn steps(depth: usize) -> usize {
+    depth.div_ceil(STEP)
 }
 
 /// Packs a panel of a matrix.
@@ -72,23 +129,31 @@ pub(super) fn sum_bytes(depth: usize, rows: usize, panels: usize) -> usize {
 /// As for [`Multiplier::pack_panel`], and the machine has 512-bit vectors.
 pub(super) unsafe fn pack_panel(
     multiplier: &Multiplier,
+    numbers: Numbers,
     right: *const u8,
     number: usize,
     panel: usize,
     to: *mut u8,
 ) {
-    let Product { columns, depth, .. } = &multiplier.product;
+    let Product { columns, depth, dtypes, .. } = &multiplier.product;
     let [_, begin, _] = multiplier.product.starts(number);
     let first = panel * COLUMNS;
+    let start = (begin + first as isize * columns.rhs) * dtypes[1].bytes() as isize;
     let lines = pack::Lines {
-        from: right.cast::<u16>().wrapping_offset(begin + first as isize * columns.rhs),
+        from: right.wrapping_offset(start),
         across: columns.rhs,
         along: depth.rhs,
         count: COLUMNS.min(columns.size - first),
         length: depth.size,
     };
     // SAFETY: the caller's promise; a panel is as large as its lines, filled up to whole steps.
-    unsafe { lines.pack_columns(to.add(panel * packed_bytes(depth.size)).cast()) };
+    unsafe {
+        let to = to.add(panel * numbers.packed_bytes(depth.size)).cast();
+        match numbers {
+            Numbers::Halves => lines.pack_columns(to),
+            Numbers::Thirds => lines.split_columns(to),
+        }
+    }
 }
 
 /// Packs one of the strips that some rows are packed as.
@@ -98,36 +163,38 @@ pub(super) unsafe fn pack_panel(
 /// As for [`Multiplier::pack_strip`], and the machine has 512-bit vectors.
 pub(super) unsafe fn pack_strip(
     multiplier: &Multiplier,
+    numbers: Numbers,
     left: *const u8,
     number: usize,
     (begin, end): (usize, usize),
     strip: usize,
     to: *mut u8,
 ) {
-    let Product { rows, depth, .. } = &multiplier.product;
+    let Product { rows, depth, dtypes, .. } = &multiplier.product;
     let [start, ..] = multiplier.product.starts(number);
     let first = begin + strip * ROWS;
     let strips = (end - begin).div_ceil(ROWS);
     let all = steps(depth.size);
-    for slice in (0..all).step_by(SLICE) {
-        let length = SLICE.min(all - slice);
+    for slice in (0..all).step_by(numbers.slice()) {
+        let length = numbers.slice().min(all - slice);
         let along = (slice * STEP) as isize * depth.lhs;
+        let start = start + first as isize * rows.lhs + along;
         let lines = pack::Lines {
-            from: left.cast::<u16>().wrapping_offset(start + first as isize * rows.lhs + along),
+            from: left.wrapping_offset(start * dtypes[0].bytes() as isize),
             across: rows.lhs,
             along: depth.lhs,
             count: ROWS.min(end - first),
             length: (length * STEP).min(depth.size - slice * STEP),
         };
         // SAFETY: the caller's promise; a strip's slice is as large as its lines, filled up to whole steps.
-        unsafe { lines.pack_rows(to.add(strip_start(slice, length, strip, strips)).cast()) };
+        unsafe {
+            let to = to.add(numbers.strip_start(slice, length, strip, strips)).cast();
+            match numbers {
+                Numbers::Halves => lines.pack_rows(to),
+                Numbers::Thirds => lines.split_rows(to),
+            }
+        }
     }
-}
-
-/// Where a strip's slice, from some step on, begins among the packed bytes.
-#[inline(always)]
-fn strip_start(slice: usize, length: usize, strip: usize, strips: usize) -> usize {
-    (slice * strips + strip * length) * STEP_BYTES
 }
 
 /// Computes the result for some of the packed strips and some panels.
@@ -138,6 +205,7 @@ fn strip_start(slice: usize, length: usize, strip: usize, strips: usize) -> usiz
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
 pub(super) unsafe fn multiply(
     multiplier: &Multiplier,
+    numbers: Numbers,
     part: &Part<'_>,
     strips: &Range<usize>,
     panels: &Range<usize>,
@@ -151,25 +219,26 @@ pub(super) unsafe fn multiply(
     let strip_count = (end - begin).div_ceil(ROWS);
     let all = steps(depth.size);
     let at = multiplier.finish.at(&multiplier.product, part.number);
-    let kept = kept_panels(depth.size, panels.len());
+    let kept = numbers.kept_panels(depth.size, panels.len());
     let mut only = Tile::new();
     let unit = unit::Configured::new();
     for group in panels.clone().step_by(kept.max(1)) {
         let group = group..(group + kept.max(1)).min(panels.end);
-        for stretch in (0..all).step_by(STRETCH) {
-            let stretch = stretch..(stretch + STRETCH).min(all);
+        for stretch in (0..all).step_by(numbers.stretch()) {
+            let stretch = stretch..(stretch + numbers.stretch()).min(all);
             for panel in group.clone() {
-                for slice in stretch.clone().step_by(SLICE) {
-                    let length = SLICE.min(stretch.end - slice);
+                for slice in stretch.clone().step_by(numbers.slice()) {
+                    let length = numbers.slice().min(stretch.end - slice);
                     let (begins, ends) = (slice == 0, slice + length == all);
                     // SAFETY: packed panels follow one another.
-                    let right = unsafe { packed_panels.add((panel * all + slice) * STEP_BYTES) };
+                    let right =
+                        unsafe { packed_panels.add((panel * all + slice) * numbers.step_bytes()) };
                     let last = slice + length == stretch.end;
                     let to_next = if last { all - stretch.len() + length } else { length };
-                    let next = right.wrapping_add(to_next * STEP_BYTES);
+                    let next = right.wrapping_add(to_next * numbers.step_bytes());
                     for (turn, strip) in strips.clone().enumerate() {
-                        let packed = strip_start(slice, length, strip, strip_count);
-                        let ahead = next.wrapping_add(turn * length * tile::AHEAD);
+                        let packed = numbers.strip_start(slice, length, strip, strip_count);
+                        let ahead = next.wrapping_add(turn * length * numbers.ahead());
                         let number = (panel - group.start) * strips.len() + turn;
                         let tile = match kept {
                             0 => &mut only,
@@ -187,11 +256,30 @@ pub(super) unsafe fn multiply(
                         };
                         // SAFETY: the caller's promise: the packed strips and panels are there.
                         unsafe {
-                            let left = packed_strips.add(packed);
-                            tile.multiply(&unit, length, [left, right, ahead], &soon, begins);
+                            let operands = [packed_strips.add(packed), right, ahead];
+                            match numbers {
+                                Numbers::Halves => {
+                                    tile.multiply(&unit, length, operands, &soon, begins);
+                                }
+                                Numbers::Thirds => {
+                                    tile.multiply_thirds(&unit, length, operands, &soon, begins);
+                                }
+                            }
                         }
                         if !ends {
                             continue;
+                        }
+                        if numbers == Numbers::Thirds && !tile.is_ordinary() {
+                            let packed = exact::Packed {
+                                strips: packed_strips,
+                                strip,
+                                strip_count,
+                                panel: packed_panels
+                                    .wrapping_add(panel * all * numbers.step_bytes()),
+                                steps: all,
+                            };
+                            // SAFETY: as above.
+                            unsafe { packed.multiply(tile.rows_mut(rows)) };
                         }
                         let sums = tile.rows_mut(rows);
                         // SAFETY: the caller's promise; the tile lies within the result.

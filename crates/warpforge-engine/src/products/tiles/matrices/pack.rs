@@ -1,13 +1,13 @@
-//! Puts lines of a matrix of bf16 where the matrix unit reads them: steps of 32 numbers of each of 32 lines, 16 lines to a
-//! register. What a line or the lines lack is 0.
+//! Puts lines of a matrix where the matrix unit reads them: steps of 32 numbers of each of 32 lines, 16 lines to a register.
+//! What a line or the lines lack is 0.
 #![allow(unsafe_code)]
 
-use super::{STEP, STEP_BYTES};
+use super::{PART_BYTES, STEP};
 
-/// Lines of a matrix: rows of the left operand, columns of the right one; numbers are bits of bf16.
+/// Lines of a matrix: rows of the left operand, columns of the right one.
 pub(super) struct Lines {
     /// The first number of the first line.
-    pub(super) from: *const u16,
+    pub(super) from: *const u8,
     /// From one line to the next.
     pub(super) across: isize,
     /// From one number of a line to the next.
@@ -18,14 +18,14 @@ pub(super) struct Lines {
 }
 
 /// Numbers of a step.
-const NUMBERS: usize = STEP_BYTES / 2;
+pub(super) const NUMBERS: usize = PART_BYTES / 2;
 
-/// A step, gathered: the numbers of each line.
+/// A step of bf16, gathered: the bits of the numbers of each line.
 #[repr(C, align(64))]
-struct Gathered([[u16; STEP]; 32]);
+pub(super) struct Gathered(pub(super) [[u16; STEP]; 32]);
 
 impl Lines {
-    /// As rows: the numbers of a line follow one another.
+    /// Lines of bf16 as rows: the numbers of a line follow one another.
     ///
     /// # Safety
     ///
@@ -39,7 +39,7 @@ impl Lines {
         }
     }
 
-    /// As columns: pairs of numbers of one line beside those of the next.
+    /// Lines of bf16 as columns: pairs of numbers of one line beside those of the next.
     ///
     /// # Safety
     ///
@@ -55,9 +55,7 @@ impl Lines {
                     self.interleave(start, to);
                 } else {
                     self.gather(start, &mut gathered);
-                    for half in 0..2 {
-                        transpose(&gathered.0[16 * half..], to.add(half * NUMBERS / 2).cast());
-                    }
+                    gathered.turn(to);
                 }
             }
         }
@@ -71,7 +69,7 @@ impl Lines {
         missing.as_flattened_mut().fill(0);
         // SAFETY: the caller's promise.
         unsafe {
-            let from = self.from.offset(start as isize * self.along);
+            let from = self.from.cast::<u16>().offset(start as isize * self.along);
             if self.along == 1 {
                 for (line, to) in here.iter_mut().enumerate() {
                     let from = from.offset(line as isize * self.across);
@@ -98,33 +96,20 @@ impl Lines {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     unsafe fn interleave(&self, start: usize, to: *mut u16) {
-        use std::arch::x86_64::{
-            __m512i, _mm512_loadu_si512, _mm512_permutex2var_epi16, _mm512_setzero_si512,
-            _mm512_store_si512,
-        };
+        use std::arch::x86_64::{__m512i, _mm512_loadu_si512, _mm512_setzero_si512};
         let count = STEP.min(self.length - start);
-        let mut places = [[0_u16; 32]; 2];
-        for (half, places) in places.iter_mut().enumerate() {
-            for (at, place) in places.iter_mut().enumerate() {
-                *place = (half * 16 + at / 2 + at % 2 * 32) as u16;
-            }
-        }
+        let pairing = Pairing::new();
         // SAFETY: the caller's promise: a place along the lines has 32 numbers; places beyond the last are not read.
         unsafe {
-            let places = places.map(|places| _mm512_loadu_si512(places.as_ptr().cast()));
             let line = |at: usize| -> __m512i {
                 if at >= count {
                     return _mm512_setzero_si512();
                 }
-                let from = self.from.offset((start + at) as isize * self.along);
+                let from = self.from.cast::<u16>().offset((start + at) as isize * self.along);
                 _mm512_loadu_si512(from.cast())
             };
             for pair in 0..16 {
-                let (even, odd) = (line(2 * pair), line(2 * pair + 1));
-                for (half, places) in places.into_iter().enumerate() {
-                    let numbers = _mm512_permutex2var_epi16(even, places, odd);
-                    _mm512_store_si512(to.add((half * 16 + pair) * 32).cast(), numbers);
-                }
+                pairing.store(line(2 * pair), line(2 * pair + 1), pair, to);
             }
         }
     }
@@ -135,23 +120,99 @@ impl Lines {
     }
 }
 
+impl Gathered {
+    /// Writes the step as columns.
+    ///
+    /// # Safety
+    ///
+    /// As for [`transpose`], for the whole step.
+    #[inline]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
+    pub(super) unsafe fn turn(&self, to: *mut u16) {
+        for half in 0..2 {
+            // SAFETY: the caller's promise; half of the lines are a register.
+            unsafe { transpose(&self.0[16 * half..], to.add(half * NUMBERS / 2).cast()) };
+        }
+    }
+}
+
+/// How numbers of 32 columns at two neighbouring places become pairs.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Pairing([std::arch::x86_64::__m512i; 2]);
+
+#[cfg(target_arch = "x86_64")]
+impl Pairing {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(super) fn new() -> Self {
+        let places = [0, 16].map(|first| {
+            let place = |at: usize| (first + at / 2 + at % 2 * 32) as u16;
+            std::array::from_fn::<u16, 32, _>(place)
+        });
+        // SAFETY: there are 32 places.
+        Self(
+            places.map(|places| unsafe {
+                std::arch::x86_64::_mm512_loadu_si512(places.as_ptr().cast())
+            }),
+        )
+    }
+
+    /// Writes pairs of an even and an odd place where a step as columns has them.
+    ///
+    /// # Safety
+    ///
+    /// `to` has room for a step, at the beginning of a cache line.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(super) unsafe fn store(
+        &self,
+        even: std::arch::x86_64::__m512i,
+        odd: std::arch::x86_64::__m512i,
+        pair: usize,
+        to: *mut u16,
+    ) {
+        use std::arch::x86_64::{_mm512_permutex2var_epi16, _mm512_store_si512};
+        for (half, places) in self.0.into_iter().enumerate() {
+            let numbers = _mm512_permutex2var_epi16(even, places, odd);
+            // SAFETY: the caller's promise.
+            unsafe { _mm512_store_si512(to.add((half * 16 + pair) * STEP).cast(), numbers) };
+        }
+    }
+}
+
 /// 16 lines of 16 pairs become 16 lines of one pair of each.
 ///
 /// # Safety
 ///
-/// `to` has room for them, at the beginning of a cache line, and the machine has 512-bit vectors.
+/// `to` has room for them, and the machine has 512-bit vectors.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 unsafe fn transpose(lines: &[[u16; STEP]], to: *mut u32) {
+    // SAFETY: the caller's promise; a line has 16 pairs.
+    unsafe { turn_sixteen(|line| lines[line].as_ptr().cast(), |line| to.add(16 * line)) };
+}
+
+/// 16 lines of 16 things of four bytes become 16 lines of one of each.
+///
+/// # Safety
+///
+/// Lines lead to as many, and the machine has 512-bit vectors.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) unsafe fn turn_sixteen(
+    from: impl Fn(usize) -> *const u32,
+    mut to: impl FnMut(usize) -> *mut u32,
+) {
     use std::arch::x86_64::{
         __m512i, _mm512_loadu_si512, _mm512_setzero_si512, _mm512_shuffle_i32x4,
-        _mm512_store_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+        _mm512_storeu_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
         _mm512_unpacklo_epi64,
     };
     let mut lines: [__m512i; 16] = std::array::from_fn(|line| {
-        // SAFETY: a line has 64 bytes.
-        unsafe { _mm512_loadu_si512(lines[line].as_ptr().cast()) }
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_loadu_si512(from(line).cast()) }
     });
     let mut turned = [_mm512_setzero_si512(); 16];
     for four in 0..4 {
@@ -177,7 +238,7 @@ unsafe fn transpose(lines: &[[u16; STEP]], to: *mut u32) {
     }
     for (line, pairs) in lines.into_iter().enumerate() {
         // SAFETY: the caller's promise.
-        unsafe { _mm512_store_si512(to.add(16 * line).cast(), pairs) };
+        unsafe { _mm512_storeu_si512(to(line).cast(), pairs) };
     }
 }
 

@@ -17,13 +17,17 @@ impl Tile {
         Self([[0.0; COLUMNS]; ROWS])
     }
 
+    pub(super) fn rows(&self) -> &[[f32; COLUMNS]; ROWS] {
+        &self.0
+    }
+
     /// Its first rows.
     #[inline(always)]
     pub(super) fn rows_mut(&mut self, count: usize) -> &mut [[f32; COLUMNS]] {
         &mut self.0[..count]
     }
 
-    /// Adds the products of so many steps of a strip and a panel to the sums, or to 0 where they begin with them. The third
+    /// Adds the products of so many steps of a strip and a panel of bf16 to the sums, or to 0 where they begin with them. The third
     /// pointer leads to what will be read later; two rows of what the tile is combined with are asked for in each step.
     ///
     /// # Safety

@@ -26,7 +26,11 @@ impl Bound {
 
 /// The least seconds a kernel can take on this machine, and by what.
 pub(in crate::commands::run) fn limit(step: &StepReport, ceilings: &Ceilings) -> (f64, Bound) {
-    let flops = if step.narrow { ceilings.bf16_flops } else { ceilings.f32_flops };
+    let flops = match (step.narrow, step.in_parts) {
+        (true, _) => ceilings.bf16_flops,
+        (false, true) => ceilings.f32_in_parts(),
+        (false, false) => ceilings.f32_flops,
+    };
     let (compute, memory) = (
         step.cost.flops as f64 / flops.max(1.0),
         step.cost.bytes as f64 / ceilings.memory_bytes.max(1.0),

@@ -57,11 +57,12 @@ pub(super) fn svg(steps: &[StepReport], ceilings: &Ceilings) -> String {
          font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     grid(&mut svg, &axes);
-    for (name, flops, dash) in
-        [("f32", ceilings.f32_flops, ""), ("bf16", ceilings.bf16_flops, "6 4")]
-    {
-        roof(&mut svg, &axes, ceilings.memory_bytes, flops, name, dash);
+    roof(&mut svg, &axes, ceilings.memory_bytes, ceilings.f32_flops, "f32", "");
+    if steps.iter().any(|step| step.in_parts) {
+        let flops = ceilings.f32_in_parts();
+        roof(&mut svg, &axes, ceilings.memory_bytes, flops, "f32 in parts", "2 3");
     }
+    roof(&mut svg, &axes, ceilings.memory_bytes, ceilings.bf16_flops, "bf16", "6 4");
     let most = kinds.iter().map(|kind| kind.seconds).fold(1e-12, f64::max);
     for (kind, colour) in kinds.iter().zip(COLOURS) {
         let radius = 4.0 + 10.0 * (kind.seconds / most).sqrt();
