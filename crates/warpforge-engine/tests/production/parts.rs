@@ -163,6 +163,28 @@ fn what_is_not_finite_is_as_in_f32() {
     }
 }
 
+/// What is not finite in one row leaves the bits of all others as they were.
+#[test]
+fn rows_do_not_depend_on_one_another() {
+    let (rows, depth, columns) = (192, 128, 128);
+    let mut numbers = Numbers(5);
+    let mut x = numbers.many(rows * depth, Numbers::normal);
+    let w = tensor([depth, columns], &numbers.many(depth * columns, Numbers::normal));
+    let text = product(rows, depth, columns);
+    let of = |x: &[f32]| run(&text, &[tensor([rows, depth], x), w.clone()], Arithmetic::Fastest);
+    let before = of(&x);
+    x[7 * depth + 3] = f32::NAN;
+    for number in &mut x[40 * depth..41 * depth] {
+        *number *= 1e-30;
+    }
+    let after = of(&x);
+    for row in (0..rows).filter(|row| ![7, 40].contains(row)) {
+        let here = row * columns..(row + 1) * columns;
+        assert_eq!(before[here.clone()], after[here], "row {row}");
+    }
+    assert!(after[7 * columns..8 * columns].iter().all(|number| number.is_nan()));
+}
+
 /// The largest finite numbers are cut off, not rounded to infinity.
 #[test]
 fn the_largest_numbers_stay_finite() {

@@ -1,6 +1,6 @@
-//! Products of numbers in parts, by vectors, from what was packed for the matrix unit: for tiles in which something is
-//! infinite or no number, where parts do not make up for one another, and for those whose numbers are so small that products
-//! of parts are 0 to the unit.
+//! Products of numbers in parts, by vectors, from what was packed for the matrix unit: for rows of a tile in which
+//! something is infinite or no number, where parts do not make up for one another, and for those whose numbers are so small
+//! that products of parts are 0 to the unit.
 #![allow(unsafe_code)]
 
 use super::super::multiplier::Sums;
@@ -22,7 +22,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Sets the first rows of a tile to their products over the whole depth.
+    /// Sets some rows of a tile, one bit each, to their products over the whole depth.
     ///
     /// # Safety
     ///
@@ -30,7 +30,7 @@ impl Packed {
     #[cfg(target_arch = "x86_64")]
     #[cold]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(super) unsafe fn multiply(&self, sums: &mut Sums) {
+    pub(super) unsafe fn multiply(&self, sums: &mut Sums, rows: u32) {
         use std::arch::x86_64::{
             __m512, __m512i, _mm512_add_ps, _mm512_and_si512, _mm512_castsi512_ps, _mm512_fmadd_ps,
             _mm512_load_si512, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps,
@@ -43,7 +43,8 @@ impl Packed {
             let [first, second, third] = parts.map(|bits| _mm512_castsi512_ps(bits));
             _mm512_add_ps(_mm512_add_ps(third, second), first)
         };
-        for (row, sums) in sums.iter_mut().enumerate() {
+        let wanted = |(row, _): &(usize, _)| rows >> row & 1 == 1;
+        for (row, sums) in sums.iter_mut().enumerate().filter(wanted) {
             let mut both = [_mm512_setzero_ps(); 2];
             for step in 0..self.steps {
                 let slice = step - step % slice_steps;
@@ -93,7 +94,7 @@ impl Packed {
     }
 
     #[cfg(not(target_arch = "x86_64"))]
-    pub(super) unsafe fn multiply(&self, _: &mut Sums) {
+    pub(super) unsafe fn multiply(&self, _: &mut Sums, _: u32) {
         unreachable!("there is no matrix unit");
     }
 }

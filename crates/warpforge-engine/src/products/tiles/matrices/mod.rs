@@ -269,7 +269,11 @@ pub(super) unsafe fn multiply(
                         if !ends {
                             continue;
                         }
-                        if numbers == Numbers::Thirds && !tile.is_ordinary() {
+                        let again = match numbers {
+                            Numbers::Halves => 0,
+                            Numbers::Thirds => tile.extraordinary(rows),
+                        };
+                        if again != 0 {
                             let packed = exact::Packed {
                                 strips: packed_strips,
                                 strip,
@@ -279,7 +283,7 @@ pub(super) unsafe fn multiply(
                                 steps: all,
                             };
                             // SAFETY: as above.
-                            unsafe { packed.multiply(tile.rows_mut(rows)) };
+                            unsafe { packed.multiply(tile.rows_mut(rows), again) };
                         }
                         let sums = tile.rows_mut(rows);
                         // SAFETY: the caller's promise; the tile lies within the result.

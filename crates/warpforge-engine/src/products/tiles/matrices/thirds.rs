@@ -316,33 +316,38 @@ macro_rules! ahead {
 }
 
 impl Tile {
-    /// Whether the sums are what parts can give: none is infinite or no number, and the largest not so small that products of
-    /// parts became 0.
+    /// Which of the first rows, one bit each, are not what parts can give: a sum is infinite or no number, or the largest is so
+    /// small that products of parts became 0. It is decided row by row, because which rows share a tile depends on the number
+    /// of threads.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(super) fn is_ordinary(&self) -> bool {
+    pub(super) fn extraordinary(&self, count: usize) -> u32 {
         use std::arch::x86_64::{
-            _mm512_and_si512, _mm512_load_si512, _mm512_max_epu32, _mm512_reduce_max_epu32,
-            _mm512_set1_epi32, _mm512_setzero_si512,
+            _mm512_and_si512, _mm512_cmpge_epu32_mask, _mm512_load_si512, _mm512_max_epu32,
+            _mm512_set1_epi32, _mm512_test_epi32_mask,
         };
         /// Bits of 2 to the power of -84: what 4,096 products of parts lack at most, each too small to be a normal number,
         /// is 2 to the power of -28 of that.
-        const SMALL: u32 = (127 - 84) << 23;
-        const INFINITE: u32 = 0x7f80_0000;
+        const SMALL: i32 = (127 - 84) << 23;
+        const INFINITE: i32 = 0x7f80_0000;
         let size = _mm512_set1_epi32(0x7fff_ffff);
-        let mut most = [_mm512_setzero_si512(); 4];
-        for rows in self.rows().as_chunks::<2>().0 {
-            for (at, most) in most.iter_mut().enumerate() {
-                let numbers = rows.as_ptr().cast::<f32>();
-                // SAFETY: two rows are four vectors, each at the beginning of a cache line.
-                let bits = unsafe { _mm512_load_si512(numbers.add(16 * at).cast()) };
-                *most = _mm512_max_epu32(*most, _mm512_and_si512(bits, size));
+        let (small, infinite) = (_mm512_set1_epi32(SMALL), _mm512_set1_epi32(INFINITE));
+        let mut found = 0;
+        for (row, numbers) in self.rows().iter().take(count).enumerate() {
+            let numbers = numbers.as_ptr();
+            // SAFETY: a row is two vectors, each at the beginning of a cache line.
+            let [low, high] = unsafe {
+                [_mm512_load_si512(numbers.cast()), _mm512_load_si512(numbers.add(16).cast())]
+            };
+            let most = _mm512_max_epu32(_mm512_and_si512(low, size), _mm512_and_si512(high, size));
+            let large = _mm512_cmpge_epu32_mask(most, small) != 0;
+            let finite = _mm512_cmpge_epu32_mask(most, infinite) == 0;
+            if !(large && finite) && _mm512_test_epi32_mask(most, most) != 0 {
+                found |= 1 << row;
             }
         }
-        let [a, b, c, d] = most;
-        let most = _mm512_max_epu32(_mm512_max_epu32(a, b), _mm512_max_epu32(c, d));
-        matches!(_mm512_reduce_max_epu32(most), 0 | SMALL..INFINITE)
+        found
     }
 
     /// Adds the products of so many steps of a strip and a panel, both of numbers in parts, to the sums, or to 0 where they
@@ -429,7 +434,7 @@ impl Tile {
     }
 
     #[cfg(not(target_arch = "x86_64"))]
-    pub(super) fn is_ordinary(&self) -> bool {
+    pub(super) fn extraordinary(&self, _: usize) -> u32 {
         unreachable!("there is no matrix unit");
     }
 
