@@ -152,7 +152,8 @@ fn roof(svg: &mut String, axes: &Axes, bytes: f64, flops: f64, name: &str, dash:
         axes.x(last),
         axes.y(flops),
         axes.x(last) - 6.0,
-        axes.y(flops) - 6.0,
+        // The plain roof may lie close below another.
+        axes.y(flops) + if dash.is_empty() { 16.0 } else { -6.0 },
         significant(flops * 1e-9)
     );
 }
