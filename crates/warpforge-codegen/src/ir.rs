@@ -184,6 +184,11 @@ impl Access {
         Self { operand, dtype, dimensions, offset }
     }
 
+    /// Whether it reads so many elements, one after the other from the first.
+    pub fn is_in_order(&self, elements: usize) -> bool {
+        self.dimensions == [(elements, 1)] && self.offset == 0
+    }
+
     /// Calls `each` with place, stride and count of runs that make up the elements from `first` on.
     pub fn runs(&self, first: usize, count: usize, mut each: impl FnMut(isize, isize, usize)) {
         let Some(((length, stride), outer)) = self.dimensions.split_last() else { return };
@@ -278,7 +283,24 @@ pub struct LoopKernel {
     pub code: Vec<Instruction>,
 }
 
+/// Outputs that a kernel writes only when all of them are made, at most: registers hold them until then.
+pub const WRITTEN_LAST: usize = 8;
+
 impl LoopKernel {
+    /// Whether an output may lie where an operand lies: each element of the operand is read where the output's is written, and
+    /// nowhere else.
+    pub fn may_overwrite(&self, output: usize, operand: usize) -> bool {
+        let plain = self.row.is_none() && self.width.is_none();
+        let Some(written) = self.outputs.get(output).filter(|_| plain) else { return false };
+        let mut accesses = self.inputs.iter().filter(|access| access.operand == operand).peekable();
+        let read = accesses.peek().is_some();
+        read && written.extent == Extent::Element
+            && written.dtype != DType::I1
+            && self.outputs.len() <= WRITTEN_LAST
+            && accesses
+                .all(|access| access.is_in_order(self.elements) && access.dtype == written.dtype)
+    }
+
     /// Arithmetic done: one for each number an instruction writes, loads and stores left out.
     pub fn flops(&self) -> u64 {
         let rows = self.row.map_or(0, |row| self.elements / row.max(1));

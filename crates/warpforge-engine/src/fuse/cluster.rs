@@ -40,6 +40,20 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
+    /// The inputs, by their place, whose memory an output may be.
+    pub(crate) fn overwrites(&self, output: usize) -> Vec<usize> {
+        let inputs = 0..self.outlined.inputs.len();
+        match &self.work {
+            Work::Single(kernel) if self.outlined.outputs.len() == 1 => {
+                kernel.overwrites().into_iter().collect()
+            }
+            Work::Loop(rows) => {
+                inputs.filter(|input| rows.kernel.may_overwrite(output, *input)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The ops in it, the end left out.
     pub(crate) fn ops(&self) -> &[Op] {
         let ops = &self.outlined.function.body.ops;

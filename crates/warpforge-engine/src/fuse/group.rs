@@ -412,11 +412,13 @@ impl<'a> Grower<'a> {
                 _ => {}
             }
         }
-        let clusters: Vec<Cluster> = units.iter().map(|members| self.cluster(members)).collect();
-        match fusion {
-            Fusion::All => ordered(self.chained(&units, clusters)),
-            Fusion::NoChains | Fusion::None => ordered(clusters),
+        let mut clusters: Vec<Cluster> =
+            units.iter().map(|members| self.cluster(members)).collect();
+        if fusion == Fusion::All {
+            clusters = self.chained(&units, clusters);
         }
+        let arguments = self.function.body.arguments.iter().copied().collect();
+        ordered(clusters, &arguments)
     }
 
     /// Whether a free op's result has to be computed for its own sake.
@@ -497,24 +499,41 @@ fn all_reads(op: &Op, read: &mut HashSet<ValueId>) {
     }
 }
 
-/// Clusters after those they read from, otherwise in the order given.
-fn ordered(clusters: Vec<Cluster>) -> Result<Vec<Cluster>, EngineError> {
+/// Clusters after those they read from, otherwise in the order given; one that nobody waits for and that may write in the
+/// place of an argument also after those that read it.
+fn ordered(
+    clusters: Vec<Cluster>,
+    arguments: &HashSet<ValueId>,
+) -> Result<Vec<Cluster>, EngineError> {
     let mut maker: HashMap<ValueId, usize> = HashMap::new();
+    let mut users: HashMap<ValueId, Vec<usize>> = HashMap::new();
     for (index, cluster) in clusters.iter().enumerate() {
         for output in &cluster.outlined.outputs {
             maker.insert(*output, index);
         }
+        for input in &cluster.outlined.inputs {
+            users.entry(*input).or_default().push(index);
+        }
     }
+    // The arguments in whose places each may write.
+    let overwritten = |cluster: &Cluster| -> Vec<ValueId> {
+        let Outlined { inputs, outputs, .. } = &cluster.outlined;
+        if outputs.iter().any(|output| users.contains_key(output)) {
+            return Vec::new();
+        }
+        let places = (0..outputs.len()).flat_map(|output| cluster.overwrites(output));
+        places.map(|place| inputs[place]).filter(|input| arguments.contains(input)).collect()
+    };
+    let overwritten: Vec<Vec<ValueId>> = clusters.iter().map(overwritten).collect();
     let mut waits: Vec<usize> = vec![0; clusters.len()];
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); clusters.len()];
     for (index, cluster) in clusters.iter().enumerate() {
-        let sources: BTreeSet<usize> = cluster
-            .outlined
-            .inputs
-            .iter()
-            .filter_map(|input| maker.get(input).copied())
-            .filter(|source| *source != index)
-            .collect();
+        let made = cluster.outlined.inputs.iter().filter_map(|input| maker.get(input).copied());
+        // Those that write in other places might wait for this one.
+        let reading = overwritten[index].iter().flat_map(|input| &users[input]).copied();
+        let others = reading.filter(|other| overwritten[*other].is_empty());
+        let sources: BTreeSet<usize> =
+            made.chain(others).filter(|source| *source != index).collect();
         waits[index] = sources.len();
         for source in sources {
             readers[source].push(index);

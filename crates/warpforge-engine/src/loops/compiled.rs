@@ -11,6 +11,7 @@ use warpforge_codegen::{Generated, Unsupported};
 use super::columns;
 use super::machine::Machine;
 use crate::caches;
+use crate::plan::Buffer;
 use crate::pool::Pool;
 
 /// Elements that a thread takes at a time at least, where rows do not say otherwise.
@@ -89,11 +90,16 @@ impl CompiledLoop {
     /// # Safety
     ///
     /// `inputs` and `outputs` have one pointer for each of the kernel's, to as many elements as its accesses reach, aligned
-    /// to their types; nothing else writes the inputs or touches the outputs meanwhile, and no output overlaps an input.
+    /// to their types; nothing else writes the inputs or touches the outputs meanwhile, and no output overlaps an input, but
+    /// for one that it [may overwrite](LoopKernel::may_overwrite), where it begins.
     pub(crate) unsafe fn run(&self, pool: &Pool, inputs: &[*const u8], outputs: &[*mut u8]) {
         let Ok(code) = &self.code else {
+            let all = 0..self.kernel.elements;
             // SAFETY: the caller's promise.
-            unsafe { self.machine().run(pool, inputs, outputs) };
+            unsafe {
+                let apart = self.apart(&all, inputs, outputs);
+                self.machine().run(pool, &apart.inputs, outputs);
+            }
             return;
         };
         let memory = &Memory { inputs, outputs };
@@ -125,8 +131,47 @@ impl CompiledLoop {
         unsafe {
             match &self.code {
                 Ok(code) => code.run_part(elements, inputs, outputs),
-                Err(_) => self.machine().run_part(elements, inputs, outputs),
+                Err(_) => {
+                    let apart = self.apart(&elements, inputs, outputs);
+                    self.machine().run_part(elements, &apart.inputs, outputs);
+                }
             }
         }
     }
+
+    /// The inputs, with copies of the elements of those in whose places outputs are written: machine code reads elements
+    /// before it writes them there, single instructions may not.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::run_part`].
+    unsafe fn apart(
+        &self,
+        elements: &Range<usize>,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+    ) -> Apart {
+        let mut apart = Apart { inputs: inputs.to_vec(), _copies: Vec::new() };
+        for (operand, input) in apart.inputs.iter_mut().enumerate() {
+            let is_over = |(output, to): (usize, &*mut u8)| {
+                to.cast_const() == *input && self.kernel.may_overwrite(output, operand)
+            };
+            let Some(output) = outputs.iter().enumerate().position(is_over) else { continue };
+            let bytes = self.kernel.outputs[output].dtype.bytes();
+            let start = elements.start * bytes;
+            // SAFETY: the caller's promise: elements of the operand lie where those of the output do.
+            let copy = Buffer::from_bytes(unsafe {
+                std::slice::from_raw_parts(input.wrapping_add(start), elements.len() * bytes)
+            });
+            *input = copy.pointer().cast_const().wrapping_sub(start);
+            apart._copies.push(copy);
+        }
+        apart
+    }
+}
+
+/// Inputs of which some are copies.
+struct Apart {
+    inputs: Vec<*const u8>,
+    _copies: Vec<Buffer>,
 }

@@ -332,7 +332,7 @@ impl Part {
         let open = sources.iter().enumerate().filter(|(place, _)| !fixed.contains_key(place));
         let open = open.map(|(_, source)| *source).collect();
         let options = settings.options(fixed);
-        let ends = Ends { donated, apart: false };
+        let ends = Ends { donated, ..Ends::default() };
         let executable = Executable::compile_to(&program, Arc::clone(pool), &options, &ends)?;
         match executable.unplanned() {
             Some(reason) => Err(EngineError::Unsupported(format!("a region with {reason}"))),

@@ -166,11 +166,12 @@ impl Executable {
         options: &Options,
     ) -> Result<Self, EngineError> {
         let name = entry_name(program, options)?;
-        let replaced = interface::replaced(entry(program, &name)?);
-        let given_up = replaced.iter().enumerate().filter(|(_, result)| result.is_some());
-        let fixed = |place: &usize| options.fixed.contains_key(place);
-        let donated = given_up.map(|(place, _)| place).filter(|place| !fixed(place)).collect();
-        Self::compile_to(program, pool, options, &Ends { donated, apart: true })
+        let replaced = interface::replaced(entry(program, &name)?).into_iter().enumerate();
+        let open = replaced.filter(|(place, _)| !options.fixed.contains_key(place));
+        let replaced: HashMap<usize, usize> =
+            open.filter_map(|(place, result)| Some((place, result?))).collect();
+        let donated = replaced.keys().copied().collect();
+        Self::compile_to(program, pool, options, &Ends { donated, replaced, apart: true })
     }
 
     /// The same with these liberties at its ends.

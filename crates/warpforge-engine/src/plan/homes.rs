@@ -28,6 +28,8 @@ pub(super) enum Home {
 pub(super) struct Ends {
     /// Arguments, by their place, whose memory may be overwritten.
     pub(super) donated: HashSet<usize>,
+    /// The results, by their number, that take the places of some of them.
+    pub(super) replaced: HashMap<usize, usize>,
     /// Whether results are made where the caller wants them, instead of in the arena.
     pub(super) apart: bool,
 }
@@ -86,14 +88,16 @@ impl Uses {
         self.first.get(&value).copied().unwrap_or(value)
     }
 
-    /// The value whose place the only output of a step may take: its kernel says so, and nobody reads it afterwards.
-    fn overwritten(&self, cluster: &Cluster, step: usize) -> Option<ValueId> {
-        let Work::Single(kernel) = &cluster.work else { return None };
-        let Outlined { inputs, outputs, .. } = &cluster.outlined;
-        let value = *inputs.get(kernel.overwrites().filter(|_| outputs.len() == 1)?)?;
-        let first = self.first(value);
-        let shared = inputs.iter().filter(|input| self.first(**input) == first).count();
-        (shared == 1 && self.last.get(&first) == Some(&step)).then_some(value)
+    /// The values whose place an output of a step may take: its kernel says so, and nobody reads them afterwards.
+    fn overwritten(&self, cluster: &Cluster, step: usize, output: usize) -> Vec<ValueId> {
+        let inputs = &cluster.outlined.inputs;
+        let free = |value: &ValueId| {
+            let first = self.first(*value);
+            let shared = inputs.iter().filter(|input| self.first(**input) == first).count();
+            shared == 1 && self.last.get(&first) == Some(&step)
+        };
+        let places = cluster.overwrites(output).into_iter();
+        places.filter_map(|place| inputs.get(place).copied()).filter(free).collect()
     }
 }
 
@@ -111,6 +115,13 @@ impl Planned {
         for (index, place) in open.iter().enumerate() {
             homes.insert(function.body.arguments[*place], Owner::Input(index));
         }
+        let returned = function.body.ops.last().map(|end| end.operands.as_slice());
+        let returned = returned.unwrap_or_default();
+        // A result goes where the argument was that it replaces, and nowhere else among them; what is no result may go to any.
+        let may_take = |place: usize, output: ValueId| match ends.replaced.get(&place) {
+            Some(number) => returned.get(*number) == Some(&output),
+            None => ends.donated.contains(&place),
+        };
         let mut lives: Vec<Life> = Vec::new();
         for (step, cluster) in clusters.iter().enumerate() {
             let mut first = None;
@@ -129,18 +140,21 @@ impl Planned {
                 homes.insert(*output, owner);
                 continue;
             }
-            for output in &cluster.outlined.outputs {
+            let mut taken: Vec<Owner> = Vec::new();
+            for (number, output) in cluster.outlined.outputs.iter().enumerate() {
                 let bytes = bytes_of(function, *output)?;
-                let over = uses.overwritten(cluster, step).and_then(|input| {
-                    let owner = homes.get(&input).copied()?;
-                    let may = match owner {
-                        Owner::Slot(slot) => lives[slot].bytes == bytes,
-                        Owner::Input(index) => ends.donated.contains(&open[index]),
-                        Owner::Fixed(_) => false,
-                    };
-                    may.then_some(owner)
-                });
+                let may = |owner: &Owner| match *owner {
+                    Owner::Slot(slot) => lives[slot].bytes == bytes,
+                    Owner::Input(index) => may_take(open[index], *output),
+                    Owner::Fixed(_) => false,
+                };
+                let places = uses.overwritten(cluster, step, number).into_iter();
+                let places = places.filter_map(|input| homes.get(&input).copied());
+                let places = places.filter(|owner| may(owner) && !taken.contains(owner));
+                // What stays with the caller need not be moved there.
+                let over = places.min_by_key(|owner| !matches!(owner, Owner::Input(_)));
                 if let Some(owner) = over {
+                    taken.push(owner);
                     homes.insert(*output, owner);
                     continue;
                 }
@@ -148,8 +162,6 @@ impl Planned {
                 lives.push(Life { bytes, first: step, last: step });
             }
         }
-        let returned = function.body.ops.last().map(|end| end.operands.as_slice());
-        let returned = returned.unwrap_or_default();
         let mut apart = HashMap::new();
         let mut result_bytes = vec![None; returned.len()];
         for (number, value) in returned.iter().enumerate() {

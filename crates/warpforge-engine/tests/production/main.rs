@@ -10,3 +10,4 @@ mod parts;
 mod plans;
 mod products;
 mod sequences;
+mod updates;

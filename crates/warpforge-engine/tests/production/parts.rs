@@ -129,7 +129,17 @@ fn whole_numbers_are_exact() {
 /// Infinities, what is no number, and what is nearly infinite: every element is what f32 gives, of the same kind.
 #[test]
 fn what_is_not_finite_is_as_in_f32() {
-    let (rows, depth, columns) = (100, 600, 70);
+    is_as_in_f32([100, 600, 70]);
+}
+
+/// The same where every task packs the right operand for itself, a stretch of the depth at a time.
+#[test]
+fn what_is_packed_by_each_task_is_as_in_f32() {
+    is_as_in_f32([100, 1100, 700]);
+    is_as_in_f32([331, 523, 1450]);
+}
+
+fn is_as_in_f32([rows, depth, columns]: [usize; 3]) {
     let mut numbers = Numbers(3);
     let mut x = numbers.many(rows * depth, Numbers::normal);
     let mut w = numbers.many(depth * columns, Numbers::normal);
@@ -144,6 +154,11 @@ fn what_is_not_finite_is_as_in_f32() {
     for (at, odd) in odd.into_iter().enumerate() {
         x[(3 + 17 * at) * depth + 31 * at] = odd;
         w[(5 + 90 * at) * columns + 11 * at] = odd;
+    }
+    // The largest numbers meet small ones: whether their sums are infinite would depend on the order of the terms.
+    for at in 3..5 {
+        (0..columns).for_each(|column| w[31 * at * columns + column] *= 0.1);
+        (0..rows).for_each(|row| x[row * depth + 5 + 90 * at] *= 0.1);
     }
     // An infinity meets a 0: that is no number.
     w[columns + 1] = 0.0;

@@ -16,6 +16,7 @@ use super::registers::{
     CONSTANTS, EVICTED, INDEX, PASSING, POINTERS, SLOTS, TAIL, TRUTHS, VECTORS, frame, zmm,
 };
 use crate::Unsupported;
+use crate::ir::WRITTEN_LAST;
 use crate::lower::Format;
 use crate::vector::{Effect, Node, Program, Value};
 
@@ -171,6 +172,14 @@ impl<'a> Emitter<'a> {
         let formats = self.around.formats;
         let mut items = Vec::new();
         let mut made = vec![false; self.program.nodes.len()];
+        // What is written may lie where something is read: numbers are written when everything was. Of truth values few can
+        // be held so long.
+        let is_store = |effect: &&Effect| match effect {
+            Effect::Store { stream, .. } => formats[*stream] != Format::Truth,
+            _ => false,
+        };
+        let stores: Vec<Effect> = self.program.effects.iter().filter(is_store).copied().collect();
+        let last = stores.len() <= WRITTEN_LAST;
         for effect in &self.program.effects {
             let ready = |value: Value| {
                 made[value.0]
@@ -180,7 +189,12 @@ impl<'a> Emitter<'a> {
             let order = schedule(self.program, &ready, &[effect.value()]);
             order.iter().for_each(|value| made[value.0] = true);
             items.extend(order.into_iter().map(Item::Make));
-            items.push(Item::Do(*effect));
+            if !(last && is_store(&effect)) {
+                items.push(Item::Do(*effect));
+            }
+        }
+        if last {
+            items.extend(stores.into_iter().map(Item::Do));
         }
         self.plan(&items);
         self.emit(&items)?;

@@ -63,6 +63,8 @@ struct Room {
     strip_bytes: usize,
     /// The panels of a right operand that changes, behind the strips.
     panels: usize,
+    /// Bytes of the panels of a task that packs its own, one for each thread.
+    own_panels: Option<usize>,
     /// Sums, for each thread.
     sums: usize,
     sum_bytes: usize,
@@ -86,10 +88,17 @@ impl Room {
             }
         };
         let packed = !fixed && !multiplier.reads_columns();
-        let sums = panels + if packed { multiplier.panel_bytes() } else { 0 };
-        let sum_bytes = multiplier.sum_bytes(block, multiplier.group());
+        let own_panels = multiplier.own_panels().filter(|_| packed);
+        let panel_bytes = match own_panels {
+            Some(each) => each * threads.max(1),
+            None if packed => multiplier.panel_bytes(),
+            None => 0,
+        };
+        let sums = panels + panel_bytes;
+        let together = if own_panels.is_some() { rows } else { block };
+        let sum_bytes = multiplier.sum_bytes(together, multiplier.group());
         let bytes = sums + sum_bytes * threads.max(1);
-        Self { blocks, strip_bytes, panels, sums, sum_bytes, bytes }
+        Self { blocks, strip_bytes, panels, own_panels, sums, sum_bytes, bytes }
     }
 }
 
@@ -190,11 +199,14 @@ impl TiledProduct {
 }
 
 impl TiledProduct {
-    /// The right operand of a launch.
-    fn panels_of(&self, launch: &Launch<'_>) -> Panels {
+    /// The right operand of a launch, for the task at a place among those that run.
+    fn panels_of(&self, launch: &Launch<'_>, place: usize) -> Panels<'_> {
         let [_, right] = self.multiplier.product().operands;
         if self.panels.is_none() && self.multiplier.reads_columns() {
             Panels::Direct(launch.inputs[right])
+        } else if let Some(bytes) = self.room.own_panels {
+            let room = launch.panels.wrapping_add(place * bytes);
+            Panels::Unpacked { right: launch.inputs[right], room, phases: &self.phases }
         } else {
             Panels::Packed(launch.panels)
         }
@@ -231,7 +243,7 @@ impl TiledProduct {
                     } else {
                         Strips::Unpacked { left: launch.inputs[left], room, phases }
                     },
-                    panels: self.panels_of(launch),
+                    panels: self.panels_of(launch, place),
                     sums: launch.sums,
                     inputs: launch.inputs,
                     out: launch.out,
@@ -297,7 +309,7 @@ impl Kernel for TiledProduct {
         let sums = strips.wrapping_add(self.room.sums);
         let launch = &Launch { inputs, strips, panels, sums, out: outputs[0] };
         let strip_count = rows.div_ceil(multiplier.strip_rows());
-        let unpacked = match self.panels_of(launch) {
+        let unpacked = match self.panels_of(launch, 0) {
             Panels::Packed(_) if self.panels.is_none() => multiplier.panel_count(),
             _ => 0,
         };
@@ -314,7 +326,10 @@ impl Kernel for TiledProduct {
                 }
             });
         });
-        let blocks = pieces(strip_count, multiplier.block_rows() / multiplier.strip_rows());
+        let blocks = match self.room.own_panels {
+            Some(_) => pieces(strip_count, strip_count),
+            None => pieces(strip_count, multiplier.block_rows() / multiplier.strip_rows()),
+        };
         let groups = multiplier.groups(pool.threads());
         let rooms = Rooms::new(self.threads);
         pool.run(blocks.len() * groups.len(), &|task| {
@@ -328,7 +343,7 @@ impl Kernel for TiledProduct {
                     number: 0,
                     rows: (0, rows),
                     strips: Strips::Packed(launch.strips),
-                    panels: self.panels_of(launch),
+                    panels: self.panels_of(launch, place),
                     sums: launch.sums.wrapping_add(place * self.room.sum_bytes),
                     inputs: launch.inputs,
                     out: launch.out,

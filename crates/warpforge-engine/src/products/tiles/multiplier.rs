@@ -52,11 +52,13 @@ pub(crate) enum Strips<'a> {
 
 /// The columns of a part.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Panels {
+pub(crate) enum Panels<'a> {
     /// The panels of the matrix.
     Packed(*const u8),
     /// Read where they lie, side by side; it leads to the whole operand.
     Direct(*const u8),
+    /// To be packed, a stretch of the depth at a time, into room for that of a task; `right` leads to the whole operand.
+    Unpacked { right: *const u8, room: *mut u8, phases: &'a Phases },
 }
 
 /// The operands and the memory of a part of a product.
@@ -67,7 +69,7 @@ pub(crate) struct Part<'a> {
     /// The rows that are packed, as strips.
     pub(crate) rows: (usize, usize),
     pub(crate) strips: Strips<'a>,
-    pub(crate) panels: Panels,
+    pub(crate) panels: Panels<'a>,
     /// Room for sums that are not finished, for nobody else.
     pub(crate) sums: *mut u8,
     /// The operands of what follows the product, among the others.
@@ -190,6 +192,19 @@ impl Multiplier {
         self.is_by_thirds()
     }
 
+    /// Bytes of the room in which a task packs the panels of a right operand that changes, where each packs its own: they
+    /// stay in the second-level cache, while panels that are all packed first pass through memory. It pays where they are
+    /// large, and where a task works on all rows, so that nothing is packed twice.
+    pub(super) fn own_panels(&self) -> Option<usize> {
+        /// Rows at most: their sums are half a megabyte.
+        const MOST_ROWS: usize = 512;
+        /// Bytes of all panels at least.
+        const LEAST_BYTES: usize = 4 << 20;
+        let Form::Matrices(numbers) = self.form else { return None };
+        let pays = self.product.rows.size <= MOST_ROWS && self.panel_bytes() >= LEAST_BYTES;
+        pays.then(|| numbers.stretch_bytes(self.product.depth.size))
+    }
+
     /// Bytes of the room for one slice of so many rows.
     pub(super) fn slice_bytes(&self, rows: usize) -> usize {
         let length = vectors::slice_length(self.product.depth.size);
@@ -268,7 +283,10 @@ impl Multiplier {
             match self.form {
                 Form::Vectors => vectors::pack_panel(self, right, number, panel, to.cast()),
                 Form::Matrices(numbers) => {
-                    matrices::pack_panel(self, numbers, right, number, panel, to);
+                    let depth = self.product.depth.size;
+                    let to = to.add(panel * numbers.packed_bytes(depth));
+                    let all = 0..matrices::steps(depth);
+                    matrices::pack_panel(self, numbers, right, number, panel, &all, to);
                 }
             }
         }

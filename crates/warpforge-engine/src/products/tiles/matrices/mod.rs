@@ -24,6 +24,8 @@ pub(super) use self::unit::available;
 use self::tile::Tile;
 use super::finish::{Place, Soon};
 use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
+use crate::observe::Phase;
+use crate::plan::Buffer;
 use crate::products::Product;
 
 /// Rows of a tile.
@@ -106,6 +108,12 @@ impl Numbers {
         }
     }
 
+    /// Bytes of a stretch of the panels that are worked on at a time.
+    pub(super) fn stretch_bytes(self, depth: usize) -> usize {
+        let panels = self.kept_panels(depth, self.group()).max(1);
+        panels * steps(depth).min(self.stretch()) * self.step_bytes()
+    }
+
     /// Bytes of sums that are not finished.
     pub(super) fn sum_bytes(self, depth: usize, rows: usize, panels: usize) -> usize {
         self.kept_panels(depth, panels) * rows.div_ceil(ROWS) * size_of::<Tile>()
@@ -118,40 +126,41 @@ impl Numbers {
     }
 }
 
-fn steps(depth: usize) -> usize {
+pub(super) fn steps(depth: usize) -> usize {
     depth.div_ceil(STEP)
 }
 
-/// Packs a panel of a matrix.
+/// Packs some steps of a panel of a matrix.
 ///
 /// # Safety
 ///
-/// As for [`Multiplier::pack_panel`], and the machine has 512-bit vectors.
+/// `right` leads to the whole right operand, `to`, at the beginning of a cache line, to room for these steps, and the machine
+/// has 512-bit vectors.
 pub(super) unsafe fn pack_panel(
     multiplier: &Multiplier,
     numbers: Numbers,
     right: *const u8,
     number: usize,
     panel: usize,
+    taken: &Range<usize>,
     to: *mut u8,
 ) {
     let Product { columns, depth, dtypes, .. } = &multiplier.product;
     let [_, begin, _] = multiplier.product.starts(number);
-    let first = panel * COLUMNS;
-    let start = (begin + first as isize * columns.rhs) * dtypes[1].bytes() as isize;
+    let (first, along) = (panel * COLUMNS, taken.start * STEP);
+    let start = begin + first as isize * columns.rhs + along as isize * depth.rhs;
     let lines = pack::Lines {
-        from: right.wrapping_offset(start),
+        from: right.wrapping_offset(start * dtypes[1].bytes() as isize),
         across: columns.rhs,
         along: depth.rhs,
         count: COLUMNS.min(columns.size - first),
-        length: depth.size,
+        length: (taken.len() * STEP).min(depth.size - along),
     };
-    // SAFETY: the caller's promise; a panel is as large as its lines, filled up to whole steps.
+    // SAFETY: the caller's promise; there is room for the lines, filled up to whole steps.
     unsafe {
-        let to = to.add(panel * numbers.packed_bytes(depth.size)).cast();
         match numbers {
-            Numbers::Halves => lines.pack_columns(to),
-            Numbers::Thirds => lines.split_columns(to),
+            Numbers::Halves => lines.pack_columns(to.cast()),
+            Numbers::Thirds => lines.split_columns(to.cast()),
         }
     }
 }
@@ -212,9 +221,8 @@ pub(super) unsafe fn multiply(
 ) {
     let Product { columns, depth, .. } = &multiplier.product;
     let (begin, end) = part.rows;
-    let (Strips::Packed(packed_strips), Panels::Packed(packed_panels)) = (part.strips, part.panels)
-    else {
-        unreachable!("the matrix unit is given packed rows and columns");
+    let Strips::Packed(packed_strips) = part.strips else {
+        unreachable!("the matrix unit is given packed rows");
     };
     let strip_count = (end - begin).div_ceil(ROWS);
     let all = steps(depth.size);
@@ -226,15 +234,16 @@ pub(super) unsafe fn multiply(
         let group = group..(group + kept.max(1)).min(panels.end);
         for stretch in (0..all).step_by(numbers.stretch()) {
             let stretch = stretch..(stretch + numbers.stretch()).min(all);
+            // SAFETY: the caller's promise.
+            let packed = unsafe { stretch_of(multiplier, numbers, part, &group, &stretch) };
             for panel in group.clone() {
                 for slice in stretch.clone().step_by(numbers.slice()) {
                     let length = numbers.slice().min(stretch.end - slice);
                     let (begins, ends) = (slice == 0, slice + length == all);
-                    // SAFETY: packed panels follow one another.
-                    let right =
-                        unsafe { packed_panels.add((panel * all + slice) * numbers.step_bytes()) };
+                    let step = (panel - group.start) * packed.apart + slice - stretch.start;
+                    let right = packed.first.wrapping_add(step * numbers.step_bytes());
                     let last = slice + length == stretch.end;
-                    let to_next = if last { all - stretch.len() + length } else { length };
+                    let to_next = if last { packed.apart - stretch.len() + length } else { length };
                     let next = right.wrapping_add(to_next * numbers.step_bytes());
                     for (turn, strip) in strips.clone().enumerate() {
                         let packed = numbers.strip_start(slice, length, strip, strip_count);
@@ -274,16 +283,18 @@ pub(super) unsafe fn multiply(
                             Numbers::Thirds => tile.extraordinary(rows),
                         };
                         if again != 0 {
-                            let packed = exact::Packed {
-                                strips: packed_strips,
-                                strip,
-                                strip_count,
-                                panel: packed_panels
-                                    .wrapping_add(panel * all * numbers.step_bytes()),
-                                steps: all,
-                            };
                             // SAFETY: as above.
-                            unsafe { packed.multiply(tile.rows_mut(rows), again) };
+                            unsafe {
+                                let whole = whole_panel(multiplier, numbers, part, panel);
+                                let packed = exact::Packed {
+                                    strips: packed_strips,
+                                    strip,
+                                    strip_count,
+                                    panel: whole.pointer(),
+                                    steps: all,
+                                };
+                                packed.multiply(tile.rows_mut(rows), again);
+                            }
                         }
                         let sums = tile.rows_mut(rows);
                         // SAFETY: the caller's promise; the tile lies within the result.
@@ -292,5 +303,92 @@ pub(super) unsafe fn multiply(
                 }
             }
         }
+    }
+}
+
+/// Panels of a group, packed for a stretch of the depth.
+struct Stretch {
+    /// The first of them.
+    first: *const u8,
+    /// Steps from the beginning of one to that of the next.
+    apart: usize,
+}
+
+/// Where a stretch of some panels is packed; what is not is packed now.
+///
+/// # Safety
+///
+/// As for [`multiply`].
+#[inline(always)]
+unsafe fn stretch_of(
+    multiplier: &Multiplier,
+    numbers: Numbers,
+    part: &Part<'_>,
+    group: &Range<usize>,
+    stretch: &Range<usize>,
+) -> Stretch {
+    let all = steps(multiplier.product.depth.size);
+    match part.panels {
+        Panels::Packed(panels) => {
+            let before = group.start * all + stretch.start;
+            Stretch { first: panels.wrapping_add(before * numbers.step_bytes()), apart: all }
+        }
+        Panels::Unpacked { right, room, phases } => {
+            phases.timed_within(Phase::Products, Phase::Packing, || {
+                for (place, panel) in group.clone().enumerate() {
+                    // SAFETY: the caller's promise: there is room for a stretch of as many panels.
+                    unsafe {
+                        let to = room.add(place * stretch.len() * numbers.step_bytes());
+                        pack_panel(multiplier, numbers, right, part.number, panel, stretch, to);
+                    }
+                }
+            });
+            Stretch { first: room, apart: stretch.len() }
+        }
+        Panels::Direct(_) => unreachable!("the matrix unit is given packed columns"),
+    }
+}
+
+/// A panel with all of its depth.
+enum Whole {
+    There(*const u8),
+    Made(Buffer),
+}
+
+impl Whole {
+    fn pointer(&self) -> *const u8 {
+        match self {
+            Self::There(panel) => *panel,
+            Self::Made(panel) => panel.pointer(),
+        }
+    }
+}
+
+/// A panel with all of its depth, packed once more where only a stretch of it is at hand.
+///
+/// # Safety
+///
+/// As for [`multiply`].
+#[cold]
+unsafe fn whole_panel(
+    multiplier: &Multiplier,
+    numbers: Numbers,
+    part: &Part<'_>,
+    panel: usize,
+) -> Whole {
+    let depth = multiplier.product.depth.size;
+    let bytes = numbers.packed_bytes(depth);
+    match part.panels {
+        Panels::Packed(panels) => Whole::There(panels.wrapping_add(panel * bytes)),
+        Panels::Unpacked { right, .. } => {
+            let made = Buffer::new(bytes);
+            let all = 0..steps(depth);
+            // SAFETY: the caller's promise; the buffer has room for the panel.
+            unsafe {
+                pack_panel(multiplier, numbers, right, part.number, panel, &all, made.pointer());
+            }
+            Whole::Made(made)
+        }
+        Panels::Direct(_) => unreachable!("the matrix unit is given packed columns"),
     }
 }

@@ -254,6 +254,7 @@ pub(super) unsafe fn multiply(
                     let start = right.cast::<f32>().wrapping_offset(start);
                     (start.wrapping_add(panel * COLUMNS), depth.rhs)
                 }
+                Panels::Unpacked { .. } => unreachable!("vectors are given all columns packed"),
             };
             for (turn, strip) in strips.clone().enumerate() {
                 let first = begin + strip * ROWS;
@@ -276,7 +277,7 @@ pub(super) unsafe fn multiply(
                 // A tile asks for a part of the next panel, so that all of it is there after a few of them.
                 let turn = turn % tile::PARTS;
                 let (next, next_step) = match part.panels {
-                    Panels::Packed(_) => {
+                    Panels::Packed(_) | Panels::Unpacked { .. } => {
                         let ahead = turn * COLUMNS * slice.len() / tile::PARTS;
                         (right.wrapping_add(COLUMNS * slice.len() + ahead), 16)
                     }
