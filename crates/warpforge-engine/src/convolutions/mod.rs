@@ -1,14 +1,14 @@
-//! Convolutions: which ones the vendor library takes, and how their operands lie.
+//! Convolutions: how their operands lie, and the kernels that compute them: by the matrix unit, or by the vendor library.
 
 #[cfg(feature = "onednn")]
 mod library;
-#[cfg(feature = "onednn")]
 mod recognize;
+mod tiled;
 
 #[cfg(feature = "onednn")]
 pub(crate) use library::LibraryConvolution;
-#[cfg(feature = "onednn")]
 pub(crate) use recognize::recognize;
+pub(crate) use tiled::{TiledConvolution, bytes as tiled_bytes};
 
 use warpforge_tensor::DType;
 
@@ -21,7 +21,6 @@ pub(crate) type Dimensions = Vec<(usize, isize)>;
 /// Which of a convolution's three tensors is computed from the other two. The gradients of a convolution are written as
 /// convolutions too; told from others by their shapes, they are computed as what they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "onednn"), allow(dead_code))]
 pub(crate) enum Direction {
     /// The result.
     Forward,
@@ -70,13 +69,6 @@ impl Convolution {
 }
 
 /// Whether features lie closest together.
-#[cfg(feature = "onednn")]
 fn is_channels_last(dimensions: &Dimensions) -> bool {
     dimensions.get(1).is_some_and(|(size, step)| *size == 1 || *step == 1)
-}
-
-/// The convolution a function computes, where the library takes it.
-#[cfg(not(feature = "onednn"))]
-pub(crate) fn recognize(_: &warpforge_hlo::ir::Function, _: bool) -> Option<Convolution> {
-    None
 }

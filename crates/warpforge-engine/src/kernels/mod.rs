@@ -11,7 +11,7 @@ use warpforge_tensor::DType;
 
 use crate::EngineError;
 use crate::chains::{Chain, TiledChain};
-use crate::convolutions::Convolution;
+use crate::convolutions::{Convolution, TiledConvolution};
 use crate::fuse::Work;
 use crate::loops::{CompiledLoop, Lowering};
 use crate::observe::Phases;
@@ -188,6 +188,20 @@ impl Device {
         Some(Arc::new(made.ok()?))
     }
 
+    /// The convolution by tiles, where they take it.
+    fn tiled_convolution(
+        &self,
+        convolution: &Convolution,
+        weights: Option<*const u8>,
+        cost: Cost,
+    ) -> Option<Arc<dyn Kernel>> {
+        let phases = Phases::new(self.settings.observed);
+        let (arithmetic, pool, scratch) = (self.settings.arithmetic, &self.pool, &self.scratch);
+        let made =
+            TiledConvolution::new(convolution, arithmetic, weights, pool, scratch, phases, cost);
+        Some(Arc::new(made.ok()?))
+    }
+
     #[cfg(feature = "onednn")]
     fn product(
         &self,
@@ -225,6 +239,9 @@ impl Device {
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
         let weights = fixed.get(convolution.operands[1]).copied().flatten();
+        if let Some(tiled) = self.tiled_convolution(convolution, weights, cost) {
+            return (tiled, None);
+        }
         let made =
             crate::convolutions::LibraryConvolution::new(convolution, &self.library, weights, cost);
         match made {
@@ -267,11 +284,15 @@ impl Device {
     fn convolution(
         &self,
         function: &Function,
-        _: &Convolution,
-        _: &[Option<*const u8>],
+        convolution: &Convolution,
+        fixed: &[Option<*const u8>],
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
-        let reason = "convolutions need the vendor library".to_owned();
+        let weights = fixed.get(convolution.operands[1]).copied().flatten();
+        if let Some(tiled) = self.tiled_convolution(convolution, weights, cost) {
+            return (tiled, None);
+        }
+        let reason = "this convolution needs the vendor library".to_owned();
         (Arc::new(Interpreted::new(function, cost)), Some(reason))
     }
 

@@ -117,10 +117,13 @@ impl Planned {
         }
         let returned = function.body.ops.last().map(|end| end.operands.as_slice());
         let returned = returned.unwrap_or_default();
+        let results: Vec<ValueId> = returned.iter().map(|value| uses.first(*value)).collect();
         // A result goes where the argument was that it replaces, and nowhere else among them; what is no result may go to any.
-        let may_take = |place: usize, output: ValueId| match ends.replaced.get(&place) {
-            Some(number) => returned.get(*number) == Some(&output),
-            None => ends.donated.contains(&place),
+        let may_take = |place: usize, output: ValueId| {
+            let by = ends.replaced.get(&place);
+            ends.donated.contains(&place)
+                && (!results.contains(&output)
+                    || by.is_none_or(|number| results.get(*number) == Some(&output)))
         };
         let mut lives: Vec<Life> = Vec::new();
         for (step, cluster) in clusters.iter().enumerate() {

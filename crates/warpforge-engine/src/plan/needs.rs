@@ -11,6 +11,7 @@ use super::fused::normalized;
 use super::homes::{Ends, Planned, bytes_of};
 use super::{Options, entry_name};
 use crate::chains::TiledChain;
+use crate::convolutions;
 use crate::fuse::{Cluster, Work, fuse};
 use crate::passes::entry;
 use crate::products::Arithmetic;
@@ -135,7 +136,11 @@ fn packed_bytes(
                 let right = product.operands[1];
                 tiles::packed_bytes(product, options.arithmetic).map(|bytes| (right, bytes))
             }
-            Work::Convolution(_) => None,
+            Work::Convolution(convolution) => {
+                let right = convolution.operands[1];
+                let bytes = convolutions::tiled_bytes(convolution, options.arithmetic, true, 1);
+                bytes.map(|(_, packed)| (right, packed))
+            }
             _ => continue,
         };
         for (place, input) in cluster.outlined.inputs.iter().enumerate() {
@@ -165,6 +170,12 @@ fn scratch_bytes(
         }
         Work::Product(product) => TiledBatch::scratch_bytes(product, arithmetic, threads) as u64,
         Work::Chain(chain) => TiledChain::scratch_bytes(chain, arithmetic, threads) as u64,
+        Work::Convolution(convolution) => {
+            let kernel = cluster.outlined.inputs.get(convolution.operands[1]);
+            let fixed = kernel.is_some_and(|input| known.contains_key(input));
+            let bytes = convolutions::tiled_bytes(convolution, arithmetic, fixed, threads);
+            bytes.map_or(0, |(room, _)| room as u64)
+        }
         _ => 0,
     }
 }

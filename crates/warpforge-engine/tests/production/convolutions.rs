@@ -1,6 +1,10 @@
 //! Convolutions and their gradients, as JAX writes them, in the production tier against the reference interpreter.
 
-use super::agree::within;
+use warpforge_engine::reference::{Interpreter, Value};
+use warpforge_engine::{Executable, Options};
+use warpforge_tensor::{DType, Shape as Sizes, Tensor};
+
+use super::agree::{check_with_weights, inputs, pool, program as parse, within};
 
 /// A convolution in two dimensions of space, the same in both but for the sizes.
 struct Shape {
@@ -157,5 +161,145 @@ fn the_library_computes_gradients() {
         let (backends, _) = within(&text, 2, 1e-5);
         assert!(backends.contains(&"library"), "{backends:?}\n{text}");
         assert!(!backends.contains(&"reference"), "{backends:?}\n{text}");
+    }
+}
+
+/// Whether this machine multiplies f32 in parts, by a matrix unit.
+fn has_matrix_unit() -> bool {
+    let text = "func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}";
+    let made = Executable::compile(&parse(text), pool(1), &Options::default()).unwrap();
+    made.report().iter().any(|step| step.in_parts)
+}
+
+/// Where there is a matrix unit it takes a convolution, and where the window moves pixel by pixel the gradient of its input: at
+/// every edge, with features that do not fill its steps, and with several images.
+#[test]
+fn windows_are_tiles() {
+    let unit = has_matrix_unit();
+    let mut shapes = Vec::new();
+    for (features, input, kernel) in [
+        ((64, 64), (17, 12), (3, 3)),
+        ((96, 70), (9, 31), (1, 3)),
+        ((75, 130), (5, 40), (5, 2)),
+        ((600, 64), (6, 7), (3, 3)),
+        ((64, 96), (14, 9), (1, 1)),
+    ] {
+        for (batch, stride, dilation, padding) in [
+            (1, 1, 1, (1, 1)),
+            (2, 1, 1, (0, 0)),
+            (3, 1, 2, (2, 1)),
+            (1, 1, 3, (4, 4)),
+            (2, 2, 1, (1, 1)),
+            (1, 3, 2, (3, 0)),
+        ] {
+            shapes.push(Shape { batch, features, input, kernel, stride, dilation, padding });
+        }
+    }
+    for shape in shapes {
+        let (height, width) = shape.output();
+        if height < 2 || width < 2 {
+            continue;
+        }
+        for (text, turned) in [(shape.forward(), false), (shape.input_gradient(), true)] {
+            let (backends, found) = within(&text, 2, 2e-6);
+            // A gradient's window that begins within the image is left to others.
+            let reach = |kernel: i64| (kernel - 1) * shape.dilation;
+            let before = reach(shape.kernel.0).min(reach(shape.kernel.1)) < shape.padding.0;
+            if unit && !(turned && (before || shape.stride > 1)) {
+                assert!(backends.contains(&"tiles"), "{backends:?}\n{text}");
+            }
+            let (_, alone) = within(&text, 1, 2e-6);
+            assert_eq!(found, alone, "threads change bits\n{text}");
+        }
+    }
+}
+
+/// What follows a convolution is done to it: a bias, a summand of its shape, `relu`; with a kernel that never changes, too, and
+/// in bf16.
+#[test]
+fn what_follows_a_window_is_done_to_its_tiles() {
+    // In bf16 only what makes many features out of few is not left to the library.
+    for (dtype, window, pad, features) in [("f32", 3, 1, 96), ("bf16", 1, 0, 192)] {
+        let tensor = |sizes: &str| format!("tensor<{sizes}x{dtype}>");
+        let image = tensor("2x96x13x18");
+        let result = tensor(&format!("2x{features}x13x18"));
+        let kernel = tensor(&format!("{features}x96x{window}x{window}"));
+        let text = format!(
+            "func.func @main(%a: {image}, %b: {kernel}, %c: {bias}, %d: {result}) -> {result} {{
+  %zero = stablehlo.constant dense<0.0> : {result}
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], \
+             window = {{stride = [1, 1], pad = [[{pad}, {pad}], [{pad}, {pad}]], rhs_dilate = [1, 1]}} \
+             {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> {result}
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : ({bias}) -> {result}
+  %2 = stablehlo.add %0, %1 : {result}
+  %3 = stablehlo.{op} %2, %d : {result}
+  %4 = stablehlo.maximum %3, %zero : {result}
+  return %4 : {result}
+}}",
+            bias = tensor(&features.to_string()),
+            // A narrow sum of sums is rounded once here, and three times there.
+            op = if dtype == "f32" { "add" } else { "maximum" },
+        );
+        let report = check_with_weights(&text);
+        if has_matrix_unit() {
+            assert!(report.iter().any(|step| step.backend == "tiles"), "{text}");
+        }
+    }
+}
+
+fn floats(value: &Value) -> Vec<f64> {
+    let Value::Tensor(tensor) = value else { panic!("no tensor") };
+    tensor.floats().unwrap()
+}
+
+/// Infinities, what is no number and what is tiny in an image: what sees them is what f32 gives, and the
+/// rest has the bits that it has without them.
+#[test]
+fn odd_numbers_stay_where_they_are_seen() {
+    let shape = Shape {
+        batch: 1,
+        features: (64, 64),
+        input: (12, 15),
+        kernel: (3, 3),
+        stride: 1,
+        dilation: 1,
+        padding: (1, 1),
+    };
+    let program = parse(&shape.forward());
+    let mut values = inputs(&program);
+    let run = |values: &[Value]| {
+        let mut made = Executable::compile(&program, pool(2), &Options::default()).unwrap();
+        floats(&made.run(values).unwrap()[0])
+    };
+    let before = run(&values);
+    let pixels = 12 * 15;
+    let mut image = floats(&values[0]);
+    for (feature, pixel, odd) in [(3, 20, f64::INFINITY), (40, 97, f64::NAN)] {
+        image[feature * pixels + pixel] = odd;
+    }
+    // What a window at the end of the image sees is small throughout.
+    for feature in 0..64 {
+        for (y, x) in (0..3).flat_map(|y| (0..3).map(move |x| (y, x))) {
+            image[feature * pixels + (9 + y) * 15 + 12 + x] *= 1e-33;
+        }
+    }
+    let sizes = Sizes::new([1, 64, 12, 15]).unwrap();
+    values[0] = Value::Tensor(Tensor::from_floats(DType::F32, sizes, image).unwrap());
+    let after = run(&values);
+    let wanted = floats(&Interpreter::new(&program).run(values.clone()).unwrap()[0]);
+    for (at, ((before, after), wanted)) in before.iter().zip(&after).zip(&wanted).enumerate() {
+        let (y, x) = (at % pixels / 15, at % 15);
+        let sees = |(py, px): (usize, usize)| y.abs_diff(py) <= 1 && x.abs_diff(px) <= 1;
+        let touched = sees((1, 5)) || sees((6, 7)) || (y >= 8 && x >= 11);
+        if !touched {
+            assert_eq!(before, after, "{y} {x}");
+        }
+        let same = after == wanted || (after.is_nan() && wanted.is_nan());
+        let near = (after - wanted).abs() <= 1e-5 * wanted.abs().max(1e-33);
+        let usual = (after - wanted).abs() <= 1e-4 && !(y >= 10 && x >= 13);
+        assert!(same || near || usual, "{after} for {wanted} at {y} {x}");
     }
 }

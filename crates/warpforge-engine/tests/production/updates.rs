@@ -99,3 +99,22 @@ fn an_element_is_read_before_it_is_overwritten() {
     sequence.step().unwrap();
     assert_eq!(sequence.results().unwrap(), Interpreter::new(&program).run(values).unwrap());
 }
+
+/// Two updates of one argument, one after the other: what lies between them is where the argument was, too.
+#[test]
+fn an_argument_is_updated_twice_in_its_place() {
+    let text = "func.func @main(%cache: tensor<64x16xf32> {tf.aliasing_output = 0 : i32}, %a: tensor<1x16xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<64x16xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %cache, %a, %i, %zero : (tensor<64x16xf32>, tensor<1x16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %a, %j, %zero : (tensor<64x16xf32>, tensor<1x16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>
+  return %1 : tensor<64x16xf32>
+}";
+    let program = program(text);
+    let values = inputs(&program);
+    let executable = Executable::compile(&program, pool(2), &Options::default()).unwrap();
+    assert_eq!(executable.memory().arena_bytes, 0);
+    let mut sequence = Sequence::new(executable, &values).unwrap();
+    assert_eq!(sequence.carried_bytes(), 64 * 16 * 4);
+    sequence.step().unwrap();
+    assert_eq!(sequence.results().unwrap(), Interpreter::new(&program).run(values).unwrap());
+}

@@ -14,11 +14,11 @@ use crate::view::View;
 
 /// How a matrix lies: its first element, and the distances by row and column.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lying {
-    start: isize,
-    row: isize,
-    column: isize,
-    dtype: DType,
+pub(crate) struct Lying {
+    pub(crate) start: isize,
+    pub(crate) row: isize,
+    pub(crate) column: isize,
+    pub(crate) dtype: DType,
 }
 
 /// One thing that follows.
@@ -36,7 +36,7 @@ enum Step {
 
 /// What follows a product, and how its result lies.
 #[derive(Debug, Clone)]
-pub(super) struct Finish {
+pub(crate) struct Finish {
     steps: Vec<Step>,
     out: Lying,
 }
@@ -64,37 +64,52 @@ pub(super) struct Place {
 impl Finish {
     /// Of a product; not of every one.
     pub(super) fn new(product: &Product) -> Result<Self, EngineError> {
+        let lying = |view: &View, dtype: DType| {
+            let own = View::row_major(&view.sizes);
+            let stride = |index: &Index| match index.size {
+                1 => Some(0),
+                size => stride_in(&own, view, size, index.own),
+            };
+            let (row, column) = (stride(&product.rows)?, stride(&product.columns)?);
+            let batch = product.batch.iter().map(stride).collect::<Option<_>>()?;
+            Some((Lying { start: view.offset, row, column, dtype }, batch))
+        };
+        let (row, column) = (product.rows.out, product.columns.out);
+        let out = Lying { start: 0, row, column, dtype: product.dtypes[2] };
+        Self::of(&product.tails, lying, out)
+    }
+
+    /// Of what follows a result that lies so; what is combined with it lies as the function says, with its distances by the
+    /// indices of the batch.
+    pub(crate) fn of(
+        tails: &[Tail],
+        lying: impl Fn(&View, DType) -> Option<(Lying, Vec<isize>)>,
+        out: Lying,
+    ) -> Result<Self, EngineError> {
         let step = |tail: &Tail| match tail {
             Tail::Activation(activation) => Ok(Step::Activation(*activation)),
             Tail::With { op, operand, dtype, view } => {
-                let own = View::row_major(&view.sizes);
-                let stride = |index: &Index| {
-                    let stride = match index.size {
-                        1 => Some(0),
-                        size => stride_in(&own, view, size, index.own),
-                    };
-                    let uneven =
-                        || EngineError::Unsupported("a summand at uneven distances".into());
-                    stride.ok_or_else(uneven)
-                };
-                let (row, column) = (stride(&product.rows)?, stride(&product.columns)?);
-                Ok(Step::With {
-                    op: *op,
-                    input: *operand,
-                    lying: Lying { start: view.offset, row, column, dtype: *dtype },
-                    batch: product.batch.iter().map(stride).collect::<Result<_, _>>()?,
-                })
+                let uneven = || EngineError::Unsupported("a summand at uneven distances".into());
+                let (lying, batch) = lying(view, *dtype).ok_or_else(uneven)?;
+                Ok(Step::With { op: *op, input: *operand, lying, batch })
             }
         };
-        let steps = product.tails.iter().map(step).collect::<Result<_, EngineError>>()?;
-        let (row, column) = (product.rows.out, product.columns.out);
-        let out = Lying { start: 0, row, column, dtype: product.dtypes[2] };
+        let steps = tails.iter().map(step).collect::<Result<_, EngineError>>()?;
         Ok(Self { steps, out })
     }
 
     /// For a matrix of the batch.
     pub(super) fn at(&self, product: &Product, number: usize) -> FinishAt {
         let [_, _, start] = product.starts(number);
+        self.from(start, &product.batch, number)
+    }
+
+    /// For a result that is one matrix.
+    pub(super) fn whole(&self) -> FinishAt {
+        self.from(0, &[], 0)
+    }
+
+    fn from(&self, start: isize, indices: &[Index], number: usize) -> FinishAt {
         let mut passes = Vec::with_capacity(1);
         let mut others = Vec::new();
         for step in &self.steps {
@@ -103,7 +118,7 @@ impl Finish {
                     .push(Pass { others: std::mem::take(&mut others), then: Some(*activation) }),
                 Step::With { op, input, lying, batch } => {
                     let (mut start, mut number) = (lying.start, number);
-                    for (index, stride) in product.batch.iter().zip(batch).rev() {
+                    for (index, stride) in indices.iter().zip(batch).rev() {
                         start += (number % index.size.max(1)) as isize * stride;
                         number /= index.size.max(1);
                     }

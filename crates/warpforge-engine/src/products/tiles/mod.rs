@@ -21,6 +21,8 @@ use std::sync::Arc;
 use warpforge_tensor::DType;
 
 pub(crate) use self::batch::TiledBatch;
+pub(crate) use self::finish::{Finish, Lying};
+pub(crate) use self::matrices::{Image, WindowOperands, Windows};
 pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};
 
 use self::multiplier::COLUMNS;
@@ -38,7 +40,7 @@ const LEAST_ROWS: usize = 48;
 const PACKED_TOGETHER: usize = 8;
 
 /// Whether this machine has a matrix unit for bf16.
-pub(super) fn has_matrix_unit() -> bool {
+pub(crate) fn has_matrix_unit() -> bool {
     matrices::available()
 }
 

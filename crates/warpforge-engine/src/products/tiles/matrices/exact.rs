@@ -4,24 +4,23 @@
 #![allow(unsafe_code)]
 
 use super::super::multiplier::Sums;
+use super::PART_BYTES;
 use super::thirds::PARTS;
-use super::{Numbers, PART_BYTES};
 
 /// Pairs of numbers of a line in a step.
 const PAIRS: usize = 16;
 
-/// A packed strip and a packed panel.
-pub(super) struct Packed {
-    /// The strips of all rows that are packed.
-    pub(super) strips: *const u8,
-    pub(super) strip: usize,
-    pub(super) strip_count: usize,
-    pub(super) panel: *const u8,
+/// A packed strip and a packed panel, step by step.
+pub(super) struct Packed<F> {
+    /// Where a step of the strip, and of the panel, begins.
+    pub(super) at: F,
+    /// Bytes from one part of a step of the strip to the next.
+    pub(super) apart: usize,
     /// Steps of the whole depth.
     pub(super) steps: usize,
 }
 
-impl Packed {
+impl<F: Fn(usize) -> [*const u8; 2]> Packed<F> {
     /// Sets some rows of a tile, one bit each, to their products over the whole depth.
     ///
     /// # Safety
@@ -36,8 +35,6 @@ impl Packed {
             _mm512_load_si512, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_ps,
             _mm512_slli_epi32, _mm512_store_ps,
         };
-        let step_bytes = Numbers::Thirds.step_bytes();
-        let slice_steps = Numbers::Thirds.slice();
         let upper = _mm512_set1_epi32(0xffff_0000_u32 as i32);
         let add = |parts: [__m512i; PARTS]| -> __m512 {
             let [first, second, third] = parts.map(|bits| _mm512_castsi512_ps(bits));
@@ -47,20 +44,11 @@ impl Packed {
         for (row, sums) in sums.iter_mut().enumerate().filter(wanted) {
             let mut both = [_mm512_setzero_ps(); 2];
             for step in 0..self.steps {
-                let slice = step - step % slice_steps;
-                let length = slice_steps.min(self.steps - slice);
-                let start =
-                    Numbers::Thirds.strip_start(slice, length, self.strip, self.strip_count);
-                // SAFETY: the caller's promise: the step is packed, of the strip and of the panel.
-                let (left, right) = unsafe {
-                    (
-                        self.strips.add(start + (step - slice) * step_bytes + row * PAIRS * 4),
-                        self.panel.add(step * step_bytes),
-                    )
-                };
+                let [left, right] = (self.at)(step);
+                let left = left.wrapping_add(row * PAIRS * 4);
                 for pair in 0..PAIRS {
-                    let at = |part: usize| part * PART_BYTES + pair * 4;
-                    // SAFETY: as above.
+                    let at = |part: usize| part * self.apart + pair * 4;
+                    // SAFETY: the caller's promise: the step is packed, of the strip and of the panel.
                     let pairs: [u32; PARTS] = std::array::from_fn(|part| unsafe {
                         left.add(at(part)).cast::<u32>().read()
                     });

@@ -16,10 +16,12 @@ mod pack;
 mod thirds;
 mod tile;
 mod unit;
+mod windows;
 
 use std::ops::Range;
 
 pub(super) use self::unit::available;
+pub(crate) use self::windows::{Image, Operands as WindowOperands, Windows};
 
 use self::tile::Tile;
 use super::finish::{Place, Soon};
@@ -79,6 +81,11 @@ impl Numbers {
     /// Panels of a task at most: what they read of a stretch is then fetched once for all of them.
     pub(super) const fn group(self) -> usize {
         8
+    }
+
+    /// Parts of a number.
+    const fn parts(self) -> usize {
+        self.step_bytes() / PART_BYTES
     }
 
     /// Bytes of what comes next that are asked for in one step.
@@ -268,10 +275,14 @@ pub(super) unsafe fn multiply(
                             let operands = [packed_strips.add(packed), right, ahead];
                             match numbers {
                                 Numbers::Halves => {
-                                    tile.multiply(&unit, length, operands, &soon, begins);
+                                    tile.multiply(
+                                        &unit, length, operands, PART_BYTES, &soon, begins,
+                                    );
                                 }
                                 Numbers::Thirds => {
-                                    tile.multiply_thirds(&unit, length, operands, &soon, begins);
+                                    tile.multiply_thirds(
+                                        &unit, length, operands, PART_BYTES, &soon, begins,
+                                    );
                                 }
                             }
                         }
@@ -286,13 +297,19 @@ pub(super) unsafe fn multiply(
                             // SAFETY: as above.
                             unsafe {
                                 let whole = whole_panel(multiplier, numbers, part, panel);
-                                let packed = exact::Packed {
-                                    strips: packed_strips,
-                                    strip,
-                                    strip_count,
-                                    panel: whole.pointer(),
-                                    steps: all,
+                                let at = |step: usize| {
+                                    let slice = step - step % numbers.slice();
+                                    let length = numbers.slice().min(all - slice);
+                                    let start =
+                                        numbers.strip_start(slice, length, strip, strip_count);
+                                    let left = start + (step - slice) * numbers.step_bytes();
+                                    let right = step * numbers.step_bytes();
+                                    [
+                                        packed_strips.wrapping_add(left),
+                                        whole.pointer().wrapping_add(right),
+                                    ]
                                 };
+                                let packed = exact::Packed { at, apart: PART_BYTES, steps: all };
                                 packed.multiply(tile.rows_mut(rows), again);
                             }
                         }

@@ -241,14 +241,34 @@ unsafe fn store(parts: [std::arch::x86_64::__m512i; PARTS], to: *mut u16) {
     }
 }
 
+/// Writes the parts of 32 numbers that follow one another, so many bytes from one part to the next.
+///
+/// # Safety
+///
+/// The numbers are there, and each part begins at a cache line; the machine has 512-bit vectors.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) unsafe fn split_pixel(from: *const f32, to: *mut u8, apart: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for (part, numbers) in split(from).into_iter().enumerate() {
+            std::arch::x86_64::_mm512_store_si512(to.add(part * apart).cast(), numbers);
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn split_pixel(_: *const f32, _: *mut u8, _: usize) {
+    unreachable!("there is no matrix unit");
+}
+
 /// Four products: both registers of rows with both of columns; and what is read for them, each right before it is needed.
 #[cfg(target_arch = "x86_64")]
 macro_rules! products {
-    (rows $rows:literal columns $columns:literal) => {
+    (rows columns $columns:literal) => {
         concat!(
-            "tileloadd tmm4, [{left} + {line}*1 + ",
-            $rows,
-            "]\n",
+            "tileloadd tmm4, [{left} + {line}*1]\n",
             "tileloadd tmm6, [{right} + {line}*1 + ",
             $columns,
             "]\n",
@@ -257,23 +277,17 @@ macro_rules! products {
             $columns,
             " + 1024]\n",
             "tdpbf16ps tmm1, tmm4, tmm7\n",
-            "tileloadd tmm5, [{left} + {line}*1 + ",
-            $rows,
-            " + 1024]\n",
+            "tileloadd tmm5, [{left} + {line}*1 + 1024]\n",
             "tdpbf16ps tmm2, tmm5, tmm6\n",
             "tdpbf16ps tmm3, tmm5, tmm7\n",
         )
     };
-    (rows $rows:literal) => {
+    (rows) => {
         concat!(
-            "tileloadd tmm4, [{left} + {line}*1 + ",
-            $rows,
-            "]\n",
+            "tileloadd tmm4, [{left} + {line}*1]\n",
             "tdpbf16ps tmm0, tmm4, tmm6\n",
             "tdpbf16ps tmm1, tmm4, tmm7\n",
-            "tileloadd tmm5, [{left} + {line}*1 + ",
-            $rows,
-            " + 1024]\n",
+            "tileloadd tmm5, [{left} + {line}*1 + 1024]\n",
             "tdpbf16ps tmm2, tmm5, tmm6\n",
             "tdpbf16ps tmm3, tmm5, tmm7\n",
         )
@@ -351,7 +365,8 @@ impl Tile {
     }
 
     /// Adds the products of so many steps of a strip and a panel, both of numbers in parts, to the sums, or to 0 where they
-    /// begin with them, the small ones of a step first.
+    /// begin with them, the small ones of a step first. Parts of the strip lie `apart` bytes from one another, and so do its steps
+    /// from the last part of one to the first of the next.
     ///
     /// # Safety
     ///
@@ -363,6 +378,7 @@ impl Tile {
         _: &Configured,
         steps: usize,
         [left, right, next]: [*const u8; 3],
+        apart: usize,
         soon: &Soon,
         begin: bool,
     ) {
@@ -379,20 +395,25 @@ impl Tile {
                 "tileloadd tmm1, [{sums} + {line}*2 + 64]",
                 "tileloadd tmm2, [{sums} + {line}*2 + 2048]",
                 "tileloadd tmm3, [{sums} + {line}*2 + 2112]",
-                "jmp 3f",
+                "jmp 4f",
                 "2:",
                 "tilezero tmm0",
                 "tilezero tmm1",
                 "tilezero tmm2",
                 "tilezero tmm3",
+                "4:",
+                // Parts of rows from the last, the smallest, to the first.
+                "lea {left}, [{left} + {apart}*2]",
                 "3:",
-                products!(rows 4096 columns 0),
+                products!(rows columns 0),
+                "sub {left}, {apart}",
                 ahead!(0),
-                products!(rows 2048),
+                products!(rows),
+                "sub {left}, {apart}",
                 ahead!(256),
                 products!(columns 2048),
                 ahead!(512),
-                products!(rows 0),
+                products!(rows),
                 ahead!(768),
                 products!(columns 4096),
                 "prefetcht0 [{first}]",
@@ -406,7 +427,8 @@ impl Tile {
                 "prefetcht0 [{second} + {second_row} + 64]",
                 "lea {second}, [{second} + {second_row}*2]",
                 products!(columns 0),
-                "add {left}, 6144",
+                "lea {left}, [{left} + {apart}*4]",
+                "add {left}, {apart}",
                 "add {right}, 6144",
                 "add {next}, 1024",
                 "dec {steps}",
@@ -421,6 +443,7 @@ impl Tile {
                 left = inout(reg) left => _,
                 right = inout(reg) right => _,
                 next = inout(reg) next => _,
+                apart = in(reg) apart,
                 first = inout(reg) first => _,
                 first_row = in(reg) first_row,
                 second = inout(reg) second => _,
@@ -444,6 +467,7 @@ impl Tile {
         _: &Configured,
         _: usize,
         _: [*const u8; 3],
+        _: usize,
         _: &Soon,
         _: bool,
     ) {

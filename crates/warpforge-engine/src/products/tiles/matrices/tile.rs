@@ -28,7 +28,8 @@ impl Tile {
     }
 
     /// Adds the products of so many steps of a strip and a panel of bf16 to the sums, or to 0 where they begin with them. The third
-    /// pointer leads to what will be read later; two rows of what the tile is combined with are asked for in each step.
+    /// pointer leads to what will be read later; two rows of what the tile is combined with are asked for in each step. Steps of
+    /// the strip lie `apart` bytes from one another.
     ///
     /// # Safety
     ///
@@ -40,6 +41,7 @@ impl Tile {
         _: &Configured,
         steps: usize,
         [left, right, next]: [*const u8; 3],
+        apart: usize,
         soon: &Soon,
         begin: bool,
     ) {
@@ -80,7 +82,7 @@ impl Tile {
                 "prefetcht0 [{second} + {second_row}]",
                 "lea {second}, [{second} + {second_row}*2]",
                 "tdpbf16ps tmm3, tmm5, tmm7",
-                "add {left}, 2048",
+                "add {left}, {apart}",
                 "add {right}, 2048",
                 "add {next}, 256",
                 "dec {steps}",
@@ -95,6 +97,7 @@ impl Tile {
                 left = inout(reg) left => _,
                 right = inout(reg) right => _,
                 next = inout(reg) next => _,
+                apart = in(reg) apart,
                 first = inout(reg) first => _,
                 first_row = in(reg) first_row,
                 second = inout(reg) second => _,
@@ -113,6 +116,7 @@ impl Tile {
         _: &Configured,
         _: usize,
         _: [*const u8; 3],
+        _: usize,
         _: &Soon,
         _: bool,
     ) {
