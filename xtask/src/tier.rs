@@ -14,6 +14,8 @@ use warpforge_hlo::Program;
 pub(crate) enum Tier {
     /// The engine's plan and kernels.
     Production,
+    /// The same with counters inside.
+    Observable,
     /// The reference interpreter.
     #[default]
     Correctness,
@@ -32,10 +34,14 @@ impl Tier {
             Self::Correctness => {
                 Interpreter::new(program).function(function).cancel(cancel).run(inputs)
             }
-            Self::Production => {
+            Self::Production | Self::Observable => {
                 let threads = std::thread::available_parallelism().map_or(1, usize::from);
                 let pool = Arc::new(Pool::new(threads, &Placement::Anywhere)?);
-                let options = Options { function: Some(function.to_owned()), ..Options::default() };
+                let options = Options {
+                    function: Some(function.to_owned()),
+                    observed: self == Self::Observable,
+                    ..Options::default()
+                };
                 let mut executable = Executable::compile(program, pool, &options)?;
                 let results = executable.run(&inputs)?;
                 KERNELS.lock().unwrap_or_else(PoisonError::into_inner).add(&executable);
@@ -45,7 +51,7 @@ impl Tier {
     }
 }
 
-/// What the programs that production ran in this process were computed by.
+/// What the programs that plans ran in this process were computed by.
 static KERNELS: Mutex<Kernels> = Mutex::new(Kernels { programs: 0, own: 0, why: BTreeMap::new() });
 
 /// Programs by what computed them.

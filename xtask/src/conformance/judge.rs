@@ -160,7 +160,7 @@ fn against_other(
     }
     let ulps = match tier {
         Tier::Correctness => arbitration.ulps,
-        Tier::Production => arbitration.ulps.max(PRODUCTION_ULPS),
+        Tier::Production | Tier::Observable => arbitration.ulps.max(PRODUCTION_ULPS),
     };
     let allowed = Allowed { ulps, floor: arbitration.floor, norm: false };
     agree(&computed.outputs, &theirs, &vec![allowed; theirs.len()])

@@ -88,7 +88,7 @@ const CI_SAMPLE: usize = 500;
 /// The gate: a seeded sample, in every tier.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
     let mut verdict = Verdict::Clean;
-    for tier in [Tier::Correctness, Tier::Production] {
+    for tier in [Tier::Correctness, Tier::Observable, Tier::Production] {
         let found = run(&Arguments {
             check: None,
             all: false,
@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     }
     let report = report::Report::new(&groups, SKIPPED_AT_MOST);
     println!("{}", report.text(arguments.verbose));
-    if arguments.tier == Tier::Production && arguments.all {
+    if arguments.tier != Tier::Correctness && arguments.all {
         println!("{}", kernels_used());
     }
     if let Some(path) = &arguments.json {
