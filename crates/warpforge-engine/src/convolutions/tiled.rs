@@ -109,7 +109,10 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
                 true => [down, right],
                 false => [kernel_height.0 - 1 - down, kernel_width.0 - 1 - right],
             };
-            let place = [down * convolution.dilations[0], right * convolution.dilations[1]];
+            let place = [
+                down.checked_mul(convolution.dilations[0])?,
+                right.checked_mul(convolution.dilations[1])?,
+            ];
             let from = y as isize * kernel_height.1 + x as isize * kernel_width.1;
             places.push((place, from));
         }

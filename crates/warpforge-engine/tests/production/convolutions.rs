@@ -303,3 +303,17 @@ fn odd_numbers_stay_where_they_are_seen() {
         assert!(same || near || usual, "{after} for {wanted} at {y} {x}");
     }
 }
+
+/// A window with gaps of a hundred thousand pixels sees padding nearly everywhere: nobody packs that.
+#[test]
+fn padding_without_end_is_not_packed() {
+    let text = "func.func @main(%a: tensor<1x64x3x3xf32>, %b: tensor<64x64x3x3xf32>) -> tensor<1x64x3x3xf32> {
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], \
+                window = {stride = [1, 1], pad = [[100000, 100000], [100000, 100000]], rhs_dilate = [100000, 100000]} \
+                {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : \
+                (tensor<1x64x3x3xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x3x3xf32>
+  return %0 : tensor<1x64x3x3xf32>
+}";
+    let (backends, _) = within(text, 2, 2e-6);
+    assert!(!backends.contains(&"tiles"), "{backends:?}");
+}

@@ -21,6 +21,10 @@ use warpforge_tensor::DType;
 /// Bytes of a step of a pixel, in one part.
 const PIXEL_BYTES: usize = PART_BYTES / ROWS;
 
+/// Packed pixels at most, padding included, for each pixel of input and result; fewer than [`LITTLE`] are no matter.
+const MOST_PADDING: usize = 4;
+const LITTLE: usize = 4096;
+
 /// Images and how their numbers lie, distances in numbers. They are read fastest where features lie beside one another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Image {
@@ -46,6 +50,8 @@ pub(crate) struct Windows {
     padded: [usize; 2],
     /// The first pixel of each phase, with the padding.
     phases: Vec<[usize; 2]>,
+    /// Strips of all pixels for which the result is computed.
+    strip_count: usize,
     /// Pixels from one phase to the next.
     phase_pixels: usize,
     /// The window's places: pixels from the first of all, and where in the kernel their numbers begin.
@@ -73,7 +79,7 @@ pub(crate) struct Operands<'a> {
 
 impl Windows {
     /// Of a window with these places (pixels down and to the right, and where in the kernel they begin), and such padding and
-    /// steps.
+    /// steps; not of one that sees padding far more often than pixels.
     pub(crate) fn new(
         dtype: DType,
         input: Image,
@@ -102,6 +108,7 @@ impl Windows {
             result,
             padded,
             phases,
+            strip_count: 0,
             phase_pixels: 0,
             places: Vec::new(),
             columns,
@@ -109,9 +116,11 @@ impl Windows {
             finish,
             apart: 0,
         };
+        let lines = (input.count - 1).checked_mul(padded[0])?.checked_add(result[0])?;
+        windows.strip_count = lines.checked_mul(padded[1])?.div_ceil(ROWS);
         // What the last strip sees from the last place lies behind the last pixel.
         let last = reach(0)?.checked_mul(padded[1])?.checked_add(reach(1)?)?;
-        windows.phase_pixels = windows.strip_count().checked_mul(ROWS)?.checked_add(last)?;
+        windows.phase_pixels = windows.strip_count.checked_mul(ROWS)?.checked_add(last)?;
         for (place, from) in places {
             let phase = windows.phases.iter().position(|at| *at == phase(place))?;
             let [down, right] = within(place);
@@ -119,6 +128,11 @@ impl Windows {
             windows.places.push((pixels, *from));
         }
         let pixels = windows.phases.len().checked_mul(windows.phase_pixels)?;
+        let of = |size: [usize; 2]| input.count.checked_mul(size[0])?.checked_mul(size[1]);
+        let given = of(input.size)?.checked_add(of(result)?)?;
+        if pixels > given.checked_mul(MOST_PADDING)?.checked_add(LITTLE)? {
+            return None;
+        }
         // Parts at whole pages from one another would drive each other out of the nearest cache.
         let apart = pixels.checked_next_multiple_of(64)?.checked_add(21)?;
         windows.apart = apart.checked_mul(PIXEL_BYTES)?;
@@ -137,8 +151,7 @@ impl Windows {
 
     /// Strips of all pixels for which the result is computed.
     pub(crate) fn strip_count(&self) -> usize {
-        let lines = (self.input.count - 1) * self.padded[0] + self.result[0];
-        (lines * self.padded[1]).div_ceil(ROWS)
+        self.strip_count
     }
 
     /// Strips that are best worked on at a time: with what the window sees of them around they stay in the second-level cache.
