@@ -39,6 +39,11 @@ pub(crate) enum Tail {
     Activation(Activation),
 }
 
+/// Whether one of what follows reads this operand of the cluster.
+pub(crate) fn reads(tails: &[Tail], operand: usize) -> bool {
+    tails.iter().any(|tail| matches!(tail, Tail::With { operand: read, .. } if *read == operand))
+}
+
 /// The core's operands as it reads them: which operand of the cluster, and where its elements lie.
 pub(crate) type Operands<'a> = [(usize, &'a View); 2];
 

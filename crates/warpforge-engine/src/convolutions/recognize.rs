@@ -9,7 +9,7 @@ use crate::epilogue::{Operands, Tail, read};
 use crate::pattern::sizes;
 use crate::view::View;
 
-/// The convolution a function computes, where the library takes it. With `tails` also what follows it may be in it.
+/// The convolution a function computes, where it is one that the library would take. With `tails` also what follows it may be in it.
 pub(crate) fn recognize(function: &Function, tails: bool) -> Option<Convolution> {
     let found = read(function, tails, |op, operands| core(function, op, operands))?;
     let mut convolution = found.core;

@@ -9,6 +9,7 @@ use warpforge_tensor::DType;
 use super::recognize::placed;
 use super::{Convolution, Dimensions, Direction};
 use crate::EngineError;
+use crate::epilogue::{Tail, reads};
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
@@ -17,8 +18,9 @@ use crate::products::Arithmetic;
 use crate::products::tiles::{
     Finish, Image, Lying, WindowOperands, Windows, has_matrix_unit, pieces,
 };
+use crate::view::View;
 
-/// Features of the input at least: with fewer most of a step of the unit is 0.
+/// Features of input and result at least: with fewer most of a step of the unit, or of a tile, is 0.
 const LEAST_FEATURES: usize = 64;
 
 /// The kernel.
@@ -26,8 +28,8 @@ pub(crate) struct TiledConvolution {
     windows: Windows,
     /// Operands of the cluster, input and kernel, and where in them the first element lies, in bytes.
     operands: [(usize, isize); 2],
-    /// Operands that are combined with the result.
-    others: Vec<usize>,
+    /// What follows the convolution.
+    tails: Vec<Tail>,
     /// The packed kernel, where it never changes.
     panels: Option<Buffer>,
     scratch: Arc<Scratch>,
@@ -95,8 +97,8 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
     if depth.0 != features || features < LEAST_FEATURES || columns.0 < LEAST_FEATURES {
         return None;
     }
-    // The library multiplies bf16 in the same unit, and packs nothing: where packing a pixel is not little beside the work on
-    // it, and little of that is in what follows, it is as fast or faster.
+    // The library multiplies bf16 in the same unit and packs nothing. It is as fast or faster, but for the convolutions that make
+    // many features of few: to pack those few costs little, and much is done to the result, which is done here to each tile.
     let widens = kernel_height.0 * kernel_width.0 == 1 && columns.0 >= 2 * features;
     if cfg!(feature = "onednn") && numbers == DType::BF16 && !widens {
         return None;
@@ -122,7 +124,7 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
         let low = usize::try_from(convolution.padding[at].0).ok()?;
         if forward { Some(low) } else { reach(at)?.checked_sub(low) }
     };
-    let lying = |view: &crate::view::View, dtype: DType| {
+    let lying = |view: &View, dtype: DType| {
         let placed = placed(view, &convolution.order)?;
         Some((flat(&placed, view.offset, dtype)?, Vec::new()))
     };
@@ -187,13 +189,9 @@ impl TiledConvolution {
             });
             panels
         });
-        let others = convolution.tails.iter().filter_map(|tail| match tail {
-            crate::epilogue::Tail::With { operand, .. } => Some(*operand),
-            crate::epilogue::Tail::Activation(_) => None,
-        });
-        let others = others.collect();
+        let tails = convolution.tails.clone();
         let scratch = Arc::clone(scratch);
-        Ok(Self { windows, operands, others, panels, scratch, room, threads, phases, cost })
+        Ok(Self { windows, operands, tails, panels, scratch, room, threads, phases, cost })
     }
 }
 
@@ -234,7 +232,7 @@ impl Kernel for TiledConvolution {
 
     fn reads(&self, input: usize) -> bool {
         let [(left, _), (right, _)] = self.operands;
-        input == left || (input == right && self.panels.is_none()) || self.others.contains(&input)
+        input == left || (input == right && self.panels.is_none()) || reads(&self.tails, input)
     }
 
     unsafe fn launch(

@@ -11,6 +11,8 @@ use warpforge_tensor::DType;
 
 use crate::EngineError;
 use crate::chains::{Chain, TiledChain};
+#[cfg(feature = "onednn")]
+use crate::convolutions::LibraryConvolution;
 use crate::convolutions::{Convolution, TiledConvolution};
 use crate::fuse::Work;
 use crate::loops::{CompiledLoop, Lowering};
@@ -230,7 +232,6 @@ impl Device {
         }
     }
 
-    #[cfg(feature = "onednn")]
     fn convolution(
         &self,
         function: &Function,
@@ -242,12 +243,31 @@ impl Device {
         if let Some(tiled) = self.tiled_convolution(convolution, weights, cost) {
             return (tiled, None);
         }
-        let made =
-            crate::convolutions::LibraryConvolution::new(convolution, &self.library, weights, cost);
-        match made {
-            Ok(library) => (Arc::new(library), None),
+        match self.library_convolution(convolution, weights, cost) {
+            Ok(library) => (library, None),
             Err(error) => (Arc::new(Interpreted::new(function, cost)), Some(error.to_string())),
         }
+    }
+
+    #[cfg(feature = "onednn")]
+    fn library_convolution(
+        &self,
+        convolution: &Convolution,
+        weights: Option<*const u8>,
+        cost: Cost,
+    ) -> Result<Arc<dyn Kernel>, EngineError> {
+        let made = LibraryConvolution::new(convolution, &self.library, weights, cost)?;
+        Ok(Arc::new(made))
+    }
+
+    #[cfg(not(feature = "onednn"))]
+    fn library_convolution(
+        &self,
+        _: &Convolution,
+        _: Option<*const u8>,
+        _: Cost,
+    ) -> Result<Arc<dyn Kernel>, EngineError> {
+        Err(EngineError::Unsupported("a convolution without the vendor library".into()))
     }
 
     #[cfg(feature = "onednn")]
@@ -277,22 +297,6 @@ impl Device {
             return (tiled, None);
         }
         let reason = "chains need the vendor library".to_owned();
-        (Arc::new(Interpreted::new(function, cost)), Some(reason))
-    }
-
-    #[cfg(not(feature = "onednn"))]
-    fn convolution(
-        &self,
-        function: &Function,
-        convolution: &Convolution,
-        fixed: &[Option<*const u8>],
-        cost: Cost,
-    ) -> (Arc<dyn Kernel>, Option<String>) {
-        let weights = fixed.get(convolution.operands[1]).copied().flatten();
-        if let Some(tiled) = self.tiled_convolution(convolution, weights, cost) {
-            return (tiled, None);
-        }
-        let reason = "this convolution needs the vendor library".to_owned();
         (Arc::new(Interpreted::new(function, cost)), Some(reason))
     }
 

@@ -94,8 +94,7 @@ impl Product {
 
     /// Whether what follows the product reads this operand.
     pub(crate) fn reads_in_tails(&self, operand: usize) -> bool {
-        let mut tails = self.tails.iter();
-        tails.any(|tail| matches!(tail, Tail::With { operand: read, .. } if *read == operand))
+        crate::epilogue::reads(&self.tails, operand)
     }
 
     /// Whether nothing follows the product, and its result is where it belongs.
