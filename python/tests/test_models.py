@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from warpforge.export.check import check
@@ -136,3 +137,20 @@ def test_integers_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     model = Model(nn.Embedding(3, 2), {"input": torch.tensor([2**40])})
     with pytest.raises(ExportError, match=r"outside of torch\.int32"):
         export(model, tmp_path, Settings(programs=("forward",)))
+
+
+def test_references_in_double_precision(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    linear = nn.Linear(5, 3)
+    model = Model(linear, {"input": torch.randn(4, 5)}, loss=square)
+    settings = Settings(programs=("forward", "gradients"), reference=True, exact=True)
+    assert export(model, tmp_path, settings).files["exact"] == "exact.safetensors"
+    single = load_file(tmp_path / "reference.safetensors")
+    double = load_file(tmp_path / "exact.safetensors")
+    assert single.keys() == double.keys()
+    for name, tensor in double.items():
+        torch.testing.assert_close(tensor, single[name])
+    weight, bias = linear.weight.detach().double(), linear.bias.detach().double()
+    exact = (model.inputs["input"].double() @ weight.T + bias).float()
+    assert torch.equal(double["forward.output.output"], exact)
+    assert linear.weight.dtype == torch.float32

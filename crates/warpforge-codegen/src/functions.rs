@@ -2,9 +2,9 @@
 //! the last place off.
 
 use crate::coefficients::{
-    ERF_SHORT, EXP, EXPM1, LN_2_HIGH, LN_2_LOW, LOG, LOG_ERFC, ROUNDING, TANH,
+    ERF_SHORT, EXP, EXP_SHORT, EXPM1, LN_2_HIGH, LN_2_LOW, LOG, LOG_ERFC, ROUNDING, TANH,
 };
-use crate::vector::{Comparison, Node, One, Program, Two, Value};
+use crate::vector::{Comparison, One, Program, Two, Value};
 
 impl Program {
     /// A polynomial, the constant term first.
@@ -20,31 +20,24 @@ impl Program {
         sum.unwrap_or(x)
     }
 
-    /// The integer `n`, as bits, and `r` with `x = n ln 2 + r`, for `x` that are not far from 0.
+    /// The integer `n`, as a float, and `r` with `x = n ln 2 + r`, for `x` that are not far from 0.
     fn reduced(&mut self, x: Value) -> (Value, Value) {
-        let (log2_e, rounding) = (self.constant(std::f32::consts::LOG2_E), self.constant(ROUNDING));
-        let shifted = self.fused(x, log2_e, rounding);
-        let n = self.subtract(shifted, rounding);
+        let n = self.halvings(x);
         let (high, low) = (self.constant(LN_2_HIGH), self.constant(LN_2_LOW));
         let r = self.fused_negative(n, high, x);
-        let bits = self.two(Two::SubtractIntegers, shifted, rounding);
-        (bits, self.fused_negative(n, low, r))
+        (n, self.fused_negative(n, low, r))
     }
 
-    /// 2 to the power of an integer in -126..=127.
-    fn power_of_two(&mut self, n: Value) -> Value {
-        let bias = self.bits(127);
-        let biased = self.two(Two::AddIntegers, n, bias);
-        self.one(One::ShiftLeft(23), biased)
+    /// The integer nearest to `x / ln 2`.
+    fn halvings(&mut self, x: Value) -> Value {
+        let (log2_e, rounding) = (self.constant(std::f32::consts::LOG2_E), self.constant(ROUNDING));
+        let shifted = self.fused(x, log2_e, rounding);
+        self.subtract(shifted, rounding)
     }
 
-    /// `value * 2^n` for `n` in -160..=130.
+    /// `value * 2^n`.
     fn scaled(&mut self, value: Value, n: Value) -> Value {
-        let half = self.one(One::ShiftSigned(1), n);
-        let rest = self.two(Two::SubtractIntegers, n, half);
-        let (first, second) = (self.power_of_two(half), self.power_of_two(rest));
-        let value = self.multiply(value, first);
-        self.multiply(value, second)
+        self.two(Two::Scale, value, n)
     }
 
     /// `1 + r + r^2 p(r)`.
@@ -77,14 +70,30 @@ impl Program {
 
     /// e to the power of x, where that is not above 0; 0 where it is too small to be normal.
     pub(crate) fn exp_of_negative(&mut self, x: Value) -> Value {
+        let (n, r) = self.reduced(x);
+        let value = self.exp_of_rest(r);
+        let value = self.scaled(value, n);
+        self.or_nothing(x, value)
+    }
+
+    /// The same, with an error of less than 2^-16 of the power, for what is rounded to fewer bits.
+    pub(crate) fn short_exp_of_negative(&mut self, x: Value) -> Value {
+        let n = self.halvings(x);
+        let ln_2 = self.constant(std::f32::consts::LN_2);
+        let r = self.fused_negative(n, ln_2, x);
+        let p = self.polynomial(r, &EXP_SHORT);
+        let one = self.constant(1.0);
+        let p = self.fused(p, r, one);
+        let value = self.fused(p, r, one);
+        let value = self.scaled(value, n);
+        self.or_nothing(x, value)
+    }
+
+    /// A power of e, or 0 where the exponent is so low that the power is not normal.
+    fn or_nothing(&mut self, x: Value, power: Value) -> Value {
         let nothing = self.against(Comparison::Less, x, -87.0);
         let zero = self.constant(0.0);
-        let bounded = self.select(nothing, zero, x);
-        let (n, r) = self.reduced(bounded);
-        let value = self.exp_of_rest(r);
-        let power = self.power_of_two(n);
-        let value = self.multiply(value, power);
-        self.select(nothing, zero, value)
+        self.select(nothing, zero, power)
     }
 
     /// e to the power of x, minus 1, also exact where x is small.
@@ -100,7 +109,7 @@ impl Program {
         let small = self.fused(square, p, r);
         let one = self.constant(1.0);
         // Powers beyond what the 1 counts for are made in two steps.
-        let power = self.power_of_two(n);
+        let power = self.scaled(one, n);
         let less = self.subtract(power, one);
         let value = self.fused(small, power, less);
         let sum = self.add(small, one);
@@ -108,7 +117,7 @@ impl Program {
         let far = self.against(Comparison::Greater, x, 21.0);
         let value = self.select(far, large, value);
         let zero = self.bits(0);
-        let near = self.node(Node::CompareIntegers(Comparison::Equal, n, zero));
+        let near = self.compare(Comparison::Equal, n, zero);
         let value = self.select(near, small, value);
         let nothing = self.compare(Comparison::Equal, x, zero);
         let value = self.select(nothing, x, value);
@@ -217,9 +226,9 @@ impl Program {
         let logarithm = self.polynomial(bounded, &LOG_ERFC);
         let (n, r) = self.reduced(logarithm);
         let power = self.exp_of_rest(r);
-        let scale = self.power_of_two(n);
+        let power = self.scaled(power, n);
         let one = self.constant(1.0);
-        let large = self.fused_negative(power, scale, one);
+        let large = self.subtract(one, power);
         let large = self.with_sign(large, x);
         let far = self.against(Comparison::GreaterOrEqual, size, 0.89);
         self.select(far, large, small)

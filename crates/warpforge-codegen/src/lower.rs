@@ -10,6 +10,7 @@ use warpforge_tensor::DType;
 use crate::Unsupported;
 use crate::ir::{Extent, Instruction, LoopKernel, Number, Operand, Place, Register};
 use crate::vector::{Comparison, Effect, Fold, Logic, Node, One, Program, Two, Value};
+use crate::x86;
 
 /// Elements of memory that a kernel reads or writes in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,10 +130,18 @@ struct Expanded {
 #[derive(Debug, Clone)]
 enum Step {
     Plain(Instruction),
+    /// Elements of a row become one number.
+    Fold {
+        fold: Fold,
+        initial: f32,
+        from: Register,
+        to: Register,
+    },
     /// e to the power of the difference of an element and the greatest of its row.
     Power {
         from: Register,
         greatest: Register,
+        short: bool,
         to: Register,
     },
     /// An element divided by the sum of its row, with the reciprocal of that.
@@ -140,6 +149,7 @@ enum Step {
         from: Register,
         sum: Register,
         reciprocal: Register,
+        short: bool,
         to: Register,
     },
 }
@@ -149,6 +159,7 @@ impl Step {
         let registers = |all: &[Register]| all.iter().copied().map(Operand::Register).collect();
         match self {
             Self::Plain(instruction) => instruction.operands(),
+            Self::Fold { from, .. } => registers(&[*from]),
             Self::Power { from, greatest, .. } => registers(&[*from, *greatest]),
             Self::Quotient { from, sum, reciprocal, .. } => registers(&[*from, *sum, *reciprocal]),
         }
@@ -157,7 +168,7 @@ impl Step {
     fn result(&self) -> Option<Register> {
         match self {
             Self::Plain(instruction) => instruction.result(),
-            Self::Power { to, .. } | Self::Quotient { to, .. } => Some(*to),
+            Self::Fold { to, .. } | Self::Power { to, .. } | Self::Quotient { to, .. } => Some(*to),
         }
     }
 }
@@ -197,15 +208,16 @@ fn expanded(kernel: &LoopKernel) -> Expanded {
             instructions.push(Step::Plain(Instruction::Binary { op: Binary::Add, a, b, to }));
             source = to;
         }
-        let reduce = |op, from, number, to| {
-            Step::Plain(Instruction::Reduce { op, initial: immediate(number), from, to })
-        };
+        let short = is_rounded(kernel, *to);
         let greatest = new(Extent::Row);
-        instructions.push(reduce(Binary::Maximum, source, f32::NEG_INFINITY, greatest));
+        // Where something is no number its power is none either, nor is the sum.
+        let (fold, initial) = (Fold::GreatestNumber, f32::NEG_INFINITY);
+        instructions.push(Step::Fold { fold, initial, from: source, to: greatest });
         let power = new(Extent::Element);
-        instructions.push(Step::Power { from: source, greatest, to: power });
+        instructions.push(Step::Power { from: source, greatest, short, to: power });
         let sum = new(Extent::Row);
-        instructions.push(reduce(Binary::Add, power, 0.0, sum));
+        let fold = if short { Fold::ShortSum } else { Fold::Sum };
+        instructions.push(Step::Fold { fold, initial: 0.0, from: power, to: sum });
         let reciprocal = new(Extent::Row);
         instructions.push(Step::Plain(Instruction::Binary {
             op: Binary::Divide,
@@ -213,9 +225,27 @@ fn expanded(kernel: &LoopKernel) -> Expanded {
             b: Operand::Register(sum),
             to: reciprocal,
         }));
-        instructions.push(Step::Quotient { from: power, sum, reciprocal, to: *to });
+        instructions.push(Step::Quotient { from: power, sum, reciprocal, short, to: *to });
     }
     Expanded { instructions, registers }
+}
+
+/// Whether elements are only stored as bf16 or rounded to it, and rows are so short that sums of them in f32 are far more exact than that.
+fn is_rounded(kernel: &LoopKernel, register: Register) -> bool {
+    const LONGEST: usize = 1 << 16;
+    let is_read = |register: Register, instruction: &Instruction| {
+        instruction.operands().contains(&Operand::Register(register))
+    };
+    let is_short = |register: Register| {
+        let mut readers = kernel.code.iter().filter(|each| is_read(register, each));
+        matches!(kernel.registers[register.0].place, Place::Slot(_))
+            && readers.all(|reader| match reader {
+                Instruction::Store { output, .. } => kernel.outputs[*output].dtype == DType::BF16,
+                Instruction::Round { dtype, .. } => *dtype == DType::BF16,
+                _ => false,
+            })
+    };
+    kernel.row.is_some_and(|row| row <= LONGEST) && is_short(register)
 }
 
 struct Lowerer<'a> {
@@ -245,7 +275,7 @@ impl Lowerer<'_> {
                     level = level.max(self.level[register.0]);
                 }
             }
-            if matches!(step, Step::Plain(Instruction::Reduce { .. })) {
+            if matches!(step, Step::Fold { .. } | Step::Plain(Instruction::Reduce { .. })) {
                 level += 1;
             }
             if level >= MOST_PASSES {
@@ -385,9 +415,20 @@ impl Lowerer<'_> {
                     Operand::Register(register) => self.level[register.0],
                     Operand::Immediate(_) => 0,
                 };
+                let narrow = self.kernel.outputs[*output].dtype == DType::BF16;
+                // What is stored as bf16 need not be rounded to it before.
+                let from = &if narrow { self.before_rounding(*from) } else { *from };
                 let value = self.operand(*from, level, extent)?;
+                if narrow && x86::narrows() && self.is_quotient(*from) {
+                    let stream = self.stream(Stream::Output(*output), DType::BF16, extent)?;
+                    let program = self.program(level, extent);
+                    let value = program.one(One::Narrow, value);
+                    program.effect(Effect::Store { stream, value });
+                    return Ok(());
+                }
                 self.store(*output, *number, value, level, extent)
             }
+            Step::Fold { fold, initial, from, to } => self.fold(*fold, *initial, *from, *to),
             Step::Plain(Instruction::Reduce { op, initial, from, to }) => {
                 let fold = match op {
                     Binary::Add => Fold::Sum,
@@ -405,16 +446,7 @@ impl Lowerer<'_> {
                 if self.registers[to.0].number != Number::F32 {
                     return Err(Unsupported("a reduction of other numbers than f32".into()));
                 }
-                let level = self.level[to.0] - 1;
-                let value = self.register(*from, level, Extent::Element)?;
-                let slot = self.slot(*to);
-                let pass = &mut self.passes[level];
-                let place = pass.reduced.len();
-                pass.body.effect(Effect::Accumulate { fold, place, value });
-                let initial = f32::from_bits(*bits as u32);
-                pass.reduced.push(Reduced { fold, initial, slot });
-                let level = self.level[to.0];
-                self.finished(*to, level, None)
+                self.fold(fold, f32::from_bits(*bits as u32), *from, *to)
             }
             step => {
                 let Some(to) = step.result() else { return Ok(()) };
@@ -425,6 +457,45 @@ impl Lowerer<'_> {
                 self.finished(to, level, Some(value))
             }
         }
+    }
+
+    /// Elements of a row become one number.
+    fn fold(
+        &mut self,
+        fold: Fold,
+        initial: f32,
+        from: Register,
+        to: Register,
+    ) -> Result<(), Unsupported> {
+        let level = self.level[to.0] - 1;
+        let value = self.register(from, level, Extent::Element)?;
+        let slot = self.slot(to);
+        let pass = &mut self.passes[level];
+        let place = pass.reduced.len();
+        pass.body.effect(Effect::Accumulate { fold, place, value });
+        pass.reduced.push(Reduced { fold, initial, slot });
+        self.finished(to, level + 1, None)
+    }
+
+    /// What something was before it was rounded to bf16, if that is how it was made.
+    fn before_rounding(&self, operand: Operand) -> Operand {
+        let made = self.code.iter().find_map(|step| match (step, operand) {
+            (
+                Step::Plain(Instruction::Round { dtype: DType::BF16, from, to }),
+                Operand::Register(register),
+            ) if *to == register => Some(*from),
+            _ => None,
+        });
+        made.unwrap_or(operand)
+    }
+
+    /// Whether something is the quotient of a softmax: what is too small to be normal is as good as 0 beside the others.
+    fn is_quotient(&self, operand: Operand) -> bool {
+        let quotient = |step: &Step| match (step, operand) {
+            (Step::Quotient { to, .. }, Operand::Register(register)) => *to == register,
+            _ => false,
+        };
+        self.code.iter().any(quotient)
     }
 
     /// What happens to a register besides being read: numbers of rows are kept, outputs written.
@@ -508,18 +579,25 @@ impl Lowerer<'_> {
             operands.push(self.operand(operand, level, extent)?);
         }
         let instruction = match &step {
-            Step::Power { .. } => {
+            Step::Power { short, .. } => {
                 let program = self.program(level, extent);
                 let difference = program.subtract(operands[0], operands[1]);
-                return Ok(program.exp_of_negative(difference));
+                return Ok(match short {
+                    true => program.short_exp_of_negative(difference),
+                    false => program.exp_of_negative(difference),
+                });
             }
-            Step::Quotient { .. } => {
+            Step::Quotient { short, .. } => {
                 let program = self.program(level, extent);
                 let [from, sum, reciprocal] = [operands[0], operands[1], operands[2]];
                 let quotient = program.multiply(from, reciprocal);
+                if *short {
+                    return Ok(quotient);
+                }
                 let left = program.fused_negative(quotient, sum, from);
                 return Ok(program.fused(left, reciprocal, quotient));
             }
+            Step::Fold { .. } => return Err(Unsupported("a row's number among elements".into())),
             Step::Plain(instruction) => instruction,
         };
         if let Instruction::Load { input, .. } = instruction {

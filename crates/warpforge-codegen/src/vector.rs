@@ -14,6 +14,8 @@ pub(crate) enum Two {
     Subtract,
     Multiply,
     Divide,
+    /// The first one times 2 to the power of the second, an integer.
+    Scale,
     /// The greater one; of numbers and what is none, the number; of zeros the positive one.
     Greater,
     Less,
@@ -44,6 +46,8 @@ pub(crate) enum One {
     /// The bits of an f16 as a float, and back.
     FromHalf,
     ToHalf,
+    /// As bf16, side by side, to be stored; what is too small to be normal is 0.
+    Narrow,
 }
 
 /// What two numbers are compared for; all but the last are false where one is none.
@@ -145,9 +149,13 @@ impl Node {
 pub(crate) enum Fold {
     /// In f64.
     Sum,
+    /// In f32, for what is rounded to fewer bits.
+    ShortSum,
     /// What is no number stays.
     Greatest,
     Least,
+    /// What is no number may be passed over.
+    GreatestNumber,
 }
 
 /// What a program leaves behind.

@@ -264,6 +264,56 @@ fn rows_are_reduced_and_used_again() {
 }
 
 #[test]
+fn a_softmax_that_is_rounded() {
+    if !has_code() {
+        return;
+    }
+    for (rows, columns) in [(1, 1), (3, 15), (4, 16), (5, 47), (2, 1024), (6, 130), (1, 20_000)] {
+        let count = rows * columns;
+        let mut builder = Builder::new(count, Some(columns));
+        let x = builder.load(DType::F32, &[(count, 1)]);
+        let mask = builder.load(DType::F32, &[(rows, 0), (columns, 1)]);
+        let (Operand::Register(from), Operand::Register(added)) = (x, mask) else {
+            panic!("registers")
+        };
+        let to = builder.register(Number::F32, Extent::Element);
+        let added = Some(added);
+        builder.kernel.code.push(Instruction::Softmax { from, scale: 3.0, added, to });
+        builder.store(Operand::Register(to), DType::BF16);
+        let code = Generated::new(&builder.kernel, false).unwrap();
+        let mut x = randoms(count, 8);
+        let mut mask = vec![0.0; columns];
+        for (at, mask) in mask.iter_mut().enumerate().skip(1) {
+            *mask = [0.0, f32::NEG_INFINITY, -1e9, -90.0, 0.0][at % 5];
+        }
+        let mut narrow = vec![0_u16; count];
+        let mut run = |x: &[f32]| {
+            let inputs = [x.as_ptr().cast::<u8>(), mask.as_ptr().cast()];
+            // SAFETY: as many elements as the kernel has.
+            unsafe { code.run_part(0..count, &inputs, &[narrow.as_mut_ptr().cast()]) };
+            narrow.iter().map(|bits| f32::from_bits(u32::from(*bits) << 16)).collect::<Vec<_>>()
+        };
+        for (x, found) in x.chunks(columns).zip(run(&x).chunks(columns)) {
+            let sums: Vec<f64> =
+                x.iter().zip(&mask).map(|(x, mask)| f64::from(3.0 * x + mask)).collect();
+            let greatest = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let total: f64 = sums.iter().map(|x| (x - greatest).exp()).sum();
+            for (found, x) in found.iter().zip(&sums) {
+                let wanted = (x - greatest).exp() / total;
+                let off = (f64::from(*found) - wanted).abs();
+                assert!(off <= wanted / 255.0 + 1e-37, "{found} {wanted}");
+                assert!(*x > greatest - 100.0 || *found == 0.0, "{found} {wanted}");
+            }
+        }
+        // A row with what is no number, and the others, which stay.
+        x[count - 1] = f32::NAN;
+        let found = run(&x);
+        assert!(found[count - columns..].iter().all(|x| x.is_nan()));
+        assert!(found[..count - columns].iter().all(|x| !x.is_nan()));
+    }
+}
+
+#[test]
 fn what_is_no_number_stays_in_extremes() {
     if !has_code() {
         return;

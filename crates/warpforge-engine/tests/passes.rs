@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use warpforge_engine::interface::random_value;
 use warpforge_engine::passes::{
     ChannelsLast, ExpandNormalization, FoldConstants, FoldViews, GeluByErf, InlineCalls,
-    MergeProducts, NameCustomCalls, NarrowProducts, Pass, RemoveDeadCode, RepeatViews,
-    ScaleWeights, ShareEqualOps, SimplifyAlgebra, SplitBatches,
+    MergeProducts, NameCustomCalls, NarrowEarly, NarrowProducts, Pass, RemoveDeadCode, RepeatViews,
+    ScaleWeights, ShareEqualOps, SimplifyAlgebra, SplitBatches, SpreadLate,
 };
 use warpforge_engine::reference::{Interpreter, Value};
 use warpforge_hlo::{Program, parse_verified};
@@ -26,6 +26,7 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(InlineCalls),
         Box::new(MergeProducts { fixed: fixed.clone() }),
         Box::new(NameCustomCalls),
+        Box::new(NarrowEarly),
         Box::new(NarrowProducts),
         Box::new(RemoveDeadCode),
         Box::new(RepeatViews),
@@ -33,6 +34,7 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(ShareEqualOps),
         Box::new(SimplifyAlgebra),
         Box::new(SplitBatches),
+        Box::new(SpreadLate),
     ]
 }
 

@@ -105,6 +105,11 @@ def _add_common(parser: argparse.ArgumentParser, required: bool) -> None:
         "--reference", action="store_true", help="also write what PyTorch computes from the same tensors"
     )
     common.add_argument(
+        "--reference-double",
+        action="store_true",
+        help="also write what PyTorch computes from them in double precision",
+    )
+    common.add_argument(
         "--check",
         action="store_true",
         help="run the written programs with XLA and compare with PyTorch (implies --reference)",
@@ -160,7 +165,7 @@ def _recipe(name: str, argv: list[str]) -> int:
     _add_common(parser, required=True)
     arguments = parser.parse_args(argv)
     recipe = kind(**{each.name: getattr(arguments, each.name) for each in fields(kind)})
-    needed = not arguments.no_weights or arguments.reference or arguments.check
+    needed = not arguments.no_weights or arguments.reference or arguments.reference_double or arguments.check
     model = recipe.build(arguments.seed, getattr(torch, arguments.dtype), weights=needed)
     return _export(model, arguments)
 
@@ -193,6 +198,7 @@ def _export(model: Any, arguments: argparse.Namespace) -> int:
         weights=not arguments.no_weights,
         inputs=not arguments.no_inputs,
         reference=arguments.reference or arguments.check,
+        exact=arguments.reference_double,
         seed=arguments.seed,
     )
     if arguments.check and not (settings.weights and settings.inputs):

@@ -25,6 +25,7 @@ DEFAULT_PROGRAMS = PROGRAMS[:4]
 WEIGHTS = "weights.safetensors"
 INPUTS = "inputs.safetensors"
 REFERENCE = "reference.safetensors"
+EXACT = "exact.safetensors"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Settings:
     inputs: bool = True
     reference: bool = False
     """Also write what PyTorch computes."""
+    exact: bool = False
+    """Also write what PyTorch computes in double precision."""
     seed: int | None = None
 
 
@@ -76,6 +79,7 @@ def export(
                 ("weights", WEIGHTS, settings.weights),
                 ("inputs", INPUTS, settings.inputs),
                 ("reference", REFERENCE, settings.reference),
+                ("exact", EXACT, settings.exact),
             )
             if written
         },
@@ -91,7 +95,7 @@ def _check(model: Model, settings: Settings) -> None:
     if not model.inputs:
         raise ExportError("the model has no example inputs")
     held = [*model.module.parameters(), *model.module.buffers()]
-    if any(tensor.is_meta for tensor in held) and (settings.weights or settings.reference):
+    if any(tensor.is_meta for tensor in held) and (settings.weights or settings.reference or settings.exact):
         raise ExportError("the model's weights have no content (meta device): export without weights and reference")
 
 
@@ -135,20 +139,31 @@ def _write_tensors(
     expected: dict[str, torch.Tensor] = {}
     if settings.reference:
         say(f"writing {REFERENCE}: what PyTorch computes")
-        if "forward" in settings.programs:
-            expected |= {f"forward.output.{name}": tensor for name, tensor in reference.forward(model).items()}
-        if "gradients" in settings.programs and model.loss is not None:
-            loss, found, buffers = reference.gradients(model, state, settings.gradient_mode)
-            expected["gradients.loss.loss"] = loss
-            expected |= {f"gradients.gradient.{name}": tensor for name, tensor in found.items()}
-            expected |= {f"gradients.buffer.{name}": tensor for name, tensor in buffers.items()}
-        for name in settings.programs:
-            if name.startswith("train-") and model.loss is not None:
-                optimizer = settings.sgd if name.endswith("sgd") else settings.adamw
-                values = reference.training(model, state, settings.gradient_mode, optimizer, settings.learning_rate)
-                expected |= {f"{name}.{key}": tensor for key, tensor in values.items()}
+        expected = _expected(model, state, settings)
         tensors.write(directory / REFERENCE, expected, about)
+    if settings.exact:
+        say(f"writing {EXACT}: what PyTorch computes in double precision")
+        double = reference.double(model)
+        tensors.write(directory / EXACT, _expected(double, state_of(double.module), settings), about)
     return set(expected)
+
+
+def _expected(model: Model, state: State, settings: Settings) -> dict[str, torch.Tensor]:
+    """What PyTorch computes for the results of the programs."""
+    expected: dict[str, torch.Tensor] = {}
+    if "forward" in settings.programs:
+        expected |= {f"forward.output.{name}": tensor for name, tensor in reference.forward(model).items()}
+    if "gradients" in settings.programs and model.loss is not None:
+        loss, found, buffers = reference.gradients(model, state, settings.gradient_mode)
+        expected["gradients.loss.loss"] = loss
+        expected |= {f"gradients.gradient.{name}": tensor for name, tensor in found.items()}
+        expected |= {f"gradients.buffer.{name}": tensor for name, tensor in buffers.items()}
+    for name in settings.programs:
+        if name.startswith("train-") and model.loss is not None:
+            optimizer = settings.sgd if name.endswith("sgd") else settings.adamw
+            values = reference.training(model, state, settings.gradient_mode, optimizer, settings.learning_rate)
+            expected |= {f"{name}.{key}": tensor for key, tensor in values.items()}
+    return expected
 
 
 def _write_program(program: Program, directory: Path, settings: Settings, expected: set[str]) -> manifest.ProgramEntry:

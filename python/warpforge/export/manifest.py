@@ -129,7 +129,7 @@ class Manifest:
     programs: list[ProgramEntry]
     generator: dict[str, str]
     files: dict[str, str]
-    """The safetensors files by content: weights, inputs, reference."""
+    """The safetensors files by content: weights, inputs, reference, exact (the reference in double precision)."""
     format: str = field(default=FORMAT)
     schema_version: int = field(default=SCHEMA_VERSION)
 

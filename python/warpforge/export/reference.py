@@ -1,13 +1,25 @@
 """What PyTorch itself computes: the values that a program's results are compared with."""
 
+import copy
 from collections import OrderedDict
+from dataclasses import replace
 
 import torch
 
 from warpforge.export import outputs
-from warpforge.export.model import Model
+from warpforge.export.model import Model, Tensors
 from warpforge.export.optimizers import AdamW, Sgd
 from warpforge.export.state import State
+
+
+def double(model: Model) -> Model:
+    """The same model with the same numbers, in double precision."""
+
+    def wide(tensors: Tensors) -> dict[str, torch.Tensor]:
+        return {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+
+    module = copy.deepcopy(model.module).double()
+    return replace(model, module=module, inputs=wide(model.inputs), targets=wide(model.targets))
 
 
 def forward(model: Model) -> OrderedDict[str, torch.Tensor]:

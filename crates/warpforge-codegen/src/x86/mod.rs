@@ -33,6 +33,11 @@ pub(crate) fn is_available() -> bool {
         && is_x86_feature_detected!("bmi2")
 }
 
+/// Whether it rounds to bf16 by itself.
+pub(crate) fn narrows() -> bool {
+    is_x86_feature_detected!("avx512bf16")
+}
+
 /// The function, and the numbers it reads.
 pub(crate) fn assemble(
     lowered: &Lowered,
@@ -185,10 +190,15 @@ impl Function {
                     self.push(Instruction::with3(code, vector, vector, vector)?);
                 }
             }
+            Accumulator::Short(vector) => {
+                let number = match reduced.fold {
+                    Fold::ShortSum => 0.0,
+                    _ => reduced.initial,
+                };
+                self.spread(number, vector)?;
+            }
             Accumulator::Extreme { vector, none } => {
-                let initial = at(CONSTANTS, self.assembler.constant(reduced.initial.to_bits()));
-                let code = Code::EVEX_Vbroadcastss_zmm_k1z_xmmm32;
-                self.push(Instruction::with2(code, zmm(vector), initial)?);
+                self.spread(reduced.initial, vector)?;
                 let (code, none) = (Code::VEX_Kxorw_kr_kr_kr, truth(none));
                 self.push(Instruction::with3(code, none, none, none)?);
             }
@@ -222,31 +232,18 @@ impl Function {
                 self.push(Instruction::with3(narrow, xmm(a), xmm(a), xmm(a))?);
                 self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(a))?);
             }
-            Accumulator::Extreme { vector: a, none } => {
-                // Any vector that is no accumulator will do.
-                let b = 0;
-                let [wide, half, quarter_op] = match reduced.fold {
-                    Fold::Least => [
-                        Code::EVEX_Vminps_ymm_k1z_ymm_ymmm256b32,
-                        Code::EVEX_Vminps_xmm_k1z_xmm_xmmm128b32,
-                        Code::EVEX_Vminps_xmm_k1z_xmm_xmmm128b32,
-                    ],
-                    _ => [
-                        Code::EVEX_Vmaxps_ymm_k1z_ymm_ymmm256b32,
-                        Code::EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32,
-                        Code::EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32,
-                    ],
-                };
-                self.push(Instruction::with3(upper, ymm(b), zmm(a), 1_u32)?);
-                self.push(Instruction::with3(wide, ymm(a), ymm(a), ymm(b))?);
-                self.push(Instruction::with3(quarter, xmm(b), ymm(a), 1_u32)?);
-                self.push(Instruction::with3(half, xmm(a), xmm(a), xmm(b))?);
-                let swap = Code::EVEX_Vpermilps_xmm_k1z_xmmm128b32_imm8;
-                for order in [0b0100_1110_u32, 0b1011_0001] {
-                    self.push(Instruction::with3(swap, xmm(b), xmm(a), order)?);
-                    self.push(Instruction::with3(quarter_op, xmm(a), xmm(a), xmm(b))?);
+            Accumulator::Short(vector) => {
+                self.fold(reduced.fold, vector)?;
+                if reduced.fold == Fold::ShortSum {
+                    let initial = at(CONSTANTS, self.assembler.constant(reduced.initial.to_bits()));
+                    let code = Code::EVEX_Vaddss_xmm_k1z_xmm_xmmm32_er;
+                    self.push(Instruction::with3(code, xmm(vector), xmm(vector), initial)?);
                 }
-                self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(a))?);
+                self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(vector))?);
+            }
+            Accumulator::Extreme { vector, none } => {
+                self.fold(reduced.fold, vector)?;
+                self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(vector))?);
                 let none = truth(none);
                 self.push(Instruction::with2(Code::VEX_Kortestw_kr_kr, none, none)?);
                 let numbers = self.assembler.jump_ahead(Code::Je_rel32_64)?;
@@ -254,6 +251,43 @@ impl Function {
                 self.push(Instruction::with2(code, slot, f32::NAN.to_bits())?);
                 self.assembler.land(numbers);
             }
+        }
+        Ok(())
+    }
+
+    /// A number becomes all of a vector.
+    fn spread(&mut self, number: f32, vector: usize) -> Result<(), Unsupported> {
+        let number = at(CONSTANTS, self.assembler.constant(number.to_bits()));
+        let code = Code::EVEX_Vbroadcastss_zmm_k1z_xmmm32;
+        self.push(Instruction::with2(code, zmm(vector), number)?);
+        Ok(())
+    }
+
+    /// The numbers of a vector become its first one.
+    fn fold(&mut self, fold: Fold, vector: usize) -> Result<(), Unsupported> {
+        // Any vector that is no accumulator will do.
+        let other = 0;
+        let [wide, narrow] = match fold {
+            Fold::Sum | Fold::ShortSum => {
+                [Code::EVEX_Vaddps_ymm_k1z_ymm_ymmm256b32, Code::EVEX_Vaddps_xmm_k1z_xmm_xmmm128b32]
+            }
+            Fold::Least => {
+                [Code::EVEX_Vminps_ymm_k1z_ymm_ymmm256b32, Code::EVEX_Vminps_xmm_k1z_xmm_xmmm128b32]
+            }
+            Fold::Greatest | Fold::GreatestNumber => {
+                [Code::EVEX_Vmaxps_ymm_k1z_ymm_ymmm256b32, Code::EVEX_Vmaxps_xmm_k1z_xmm_xmmm128b32]
+            }
+        };
+        let upper = Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8;
+        self.push(Instruction::with3(upper, ymm(other), zmm(vector), 1_u32)?);
+        self.push(Instruction::with3(wide, ymm(vector), ymm(vector), ymm(other))?);
+        let upper = Code::EVEX_Vextractf32x4_xmmm128_k1z_ymm_imm8;
+        self.push(Instruction::with3(upper, xmm(other), ymm(vector), 1_u32)?);
+        self.push(Instruction::with3(narrow, xmm(vector), xmm(vector), xmm(other))?);
+        let swap = Code::EVEX_Vpermilps_xmm_k1z_xmmm128b32_imm8;
+        for order in [0b0100_1110_u32, 0b1011_0001] {
+            self.push(Instruction::with3(swap, xmm(other), xmm(vector), order)?);
+            self.push(Instruction::with3(narrow, xmm(vector), xmm(vector), xmm(other))?);
         }
         Ok(())
     }
@@ -271,6 +305,10 @@ fn accumulators(reduced: &[Reduced]) -> Result<Vec<Accumulator>, Unsupported> {
             Fold::Sum => {
                 vectors -= 2;
                 Accumulator::Sum([vectors, vectors + 1])
+            }
+            Fold::ShortSum | Fold::GreatestNumber => {
+                vectors -= 1;
+                Accumulator::Short(vectors)
             }
             Fold::Greatest | Fold::Least => {
                 (vectors, truths) = (vectors - 1, truths - 1);
@@ -290,7 +328,9 @@ fn pinned(pass: &Pass, around: Surroundings<'_>) -> Result<Pinned, Unsupported> 
     for accumulator in around.accumulators {
         match accumulator {
             Accumulator::Sum(vectors) => vectors.iter().for_each(|vector| taken[*vector] = true),
-            Accumulator::Extreme { vector, .. } => taken[*vector] = true,
+            Accumulator::Short(vector) | Accumulator::Extreme { vector, .. } => {
+                taken[*vector] = true;
+            }
         }
     }
     let free = taken.iter().filter(|taken| !**taken).count();

@@ -16,7 +16,7 @@ use crate::plan::Buffer;
 use crate::pool::Pool;
 use crate::products::Arithmetic;
 use crate::products::tiles::{
-    Finish, Image, Lying, WindowOperands, Windows, has_matrix_unit, pieces,
+    Finish, Image, Lying, Out, WindowOperands, Windows, has_matrix_unit, pieces,
 };
 use crate::view::View;
 
@@ -129,7 +129,7 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
         Some((flat(&placed, view.offset, dtype)?, Vec::new()))
     };
     let out = flat(result, 0, dtypes[2])?;
-    let finish = Finish::of(&convolution.tails, lying, out).ok()?;
+    let finish = Finish::of(&convolution.tails, lying, Out::Matrix(out)).ok()?;
     let image = Image {
         count,
         features,

@@ -131,6 +131,18 @@ fn spread(op: &Op, operands: &[&Dense], types: &[&TensorType]) -> Option<Dense> 
     }
 }
 
+/// A constant of these elements; one that is the same at all places is said once.
+fn whole(ty: TensorType, bytes: &[u8]) -> Dense {
+    let elements = ty.shape().map_or(0, |shape| shape.elements());
+    let mut each = bytes.chunks_exact((bytes.len() / elements.max(1)).max(1));
+    match each.next() {
+        Some(first) if elements > 1 && each.all(|next| next == first) => {
+            Dense { ty, splat: true, bytes: first.into() }
+        }
+        _ => Dense { ty, splat: false, bytes: bytes.into() },
+    }
+}
+
 /// What the reference interpreter makes of an op on these operands; none where it refuses.
 fn compute(op: &Op, operands: &[&Dense], types: &[&TensorType]) -> Option<Vec<Dense>> {
     let inputs = operands.iter().map(|dense| tensor(dense).map(Value::Tensor));
@@ -142,9 +154,7 @@ fn compute(op: &Op, operands: &[&Dense], types: &[&TensorType]) -> Option<Vec<De
         .into_iter()
         .zip(types)
         .map(|(value, ty)| match value {
-            Value::Tensor(tensor) => {
-                Some(Dense { ty: (*ty).clone(), splat: false, bytes: tensor.bytes().into() })
-            }
+            Value::Tensor(tensor) => Some(whole((*ty).clone(), tensor.bytes())),
             _ => None,
         })
         .collect()

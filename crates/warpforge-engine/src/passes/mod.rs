@@ -10,6 +10,7 @@ mod inline_calls;
 mod links;
 mod merge_products;
 mod name_custom_calls;
+mod narrow_early;
 mod narrow_products;
 mod remove_dead_code;
 mod repeat_views;
@@ -18,6 +19,7 @@ mod scale_weights;
 mod share_equal_ops;
 mod simplify_algebra;
 mod split_batches;
+mod spread_late;
 mod weights;
 
 use std::collections::HashSet;
@@ -32,6 +34,7 @@ pub use gelu_by_erf::GeluByErf;
 pub use inline_calls::InlineCalls;
 pub use merge_products::MergeProducts;
 pub use name_custom_calls::NameCustomCalls;
+pub use narrow_early::NarrowEarly;
 pub use narrow_products::NarrowProducts;
 pub use remove_dead_code::RemoveDeadCode;
 pub use repeat_views::RepeatViews;
@@ -39,6 +42,7 @@ pub use scale_weights::ScaleWeights;
 pub use share_equal_ops::ShareEqualOps;
 pub use simplify_algebra::SimplifyAlgebra;
 pub use split_batches::SplitBatches;
+pub use spread_late::SpreadLate;
 
 pub(crate) use fold_constants::tensor as constant_tensor;
 pub(crate) use rewrite::Rewriter;
@@ -76,6 +80,7 @@ pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>
         Box::new(ShareEqualOps),
         Box::new(FoldConstants),
         Box::new(SimplifyAlgebra),
+        Box::new(SpreadLate),
         Box::new(FoldViews),
         Box::new(ShareEqualOps),
         Box::new(RemoveDeadCode),
@@ -87,6 +92,7 @@ pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>
     if precision == Precision::Bf16 {
         passes.push(Box::new(NarrowProducts));
     }
+    passes.push(Box::new(NarrowEarly));
     passes.push(Box::new(ChannelsLast));
     passes.push(Box::new(FoldViews));
     passes.push(Box::new(FoldConstants));

@@ -78,6 +78,14 @@ pub(crate) struct Product {
     pub(crate) tails: Vec<Tail>,
     /// The shape of the product's own result, and where its elements lie in the cluster's.
     pub(crate) result: View,
+    pub(crate) handed: Handed,
+}
+
+/// What of a product does not lie as its type says, because one product hands it to the next as that one packs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Handed {
+    pub(crate) left: bool,
+    pub(crate) result: bool,
 }
 
 impl Product {

@@ -163,6 +163,42 @@ fn factors_by_row_and_functions() {
     }
 }
 
+/// One product hands its result to the next as that one packs it; where somebody else reads it, or kernels can be looked at,
+/// it lies as its type says. The numbers are the same.
+#[test]
+fn a_product_of_a_product() {
+    for (rows, between) in [(160, 1056), (128, 64), (416, 512), (130, 96), (128, 100)] {
+        let text = |more: &str, result: &str| {
+            format!(
+                "func.func @main(%x: tensor<{rows}x64xbf16>, %w: tensor<64x{between}xbf16>, %v: tensor<{between}x96xbf16>, %b: tensor<{between}xbf16>) -> (tensor<{rows}x96xbf16>{result}) {{
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<{rows}x64xbf16>, tensor<64x{between}xbf16>) -> tensor<{rows}x{between}xbf16>
+  %bb = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<{between}xbf16>) -> tensor<{rows}x{between}xbf16>
+  %y = stablehlo.add %p, %bb : tensor<{rows}x{between}xbf16>
+  %zero = stablehlo.constant dense<0.0> : tensor<{rows}x{between}xbf16>
+  %t = stablehlo.maximum %y, %zero : tensor<{rows}x{between}xbf16>
+  %q = stablehlo.dot_general %t, %v, contracting_dims = [1] x [0] : (tensor<{rows}x{between}xbf16>, tensor<{between}x96xbf16>) -> tensor<{rows}x96xbf16>
+  return %q{more} : tensor<{rows}x96xbf16>{result}
+}}"
+            )
+        };
+        let alone = text("", "");
+        is_product(&check_with_weights(&alone));
+        let both = text(", %t", &format!(", tensor<{rows}x{between}xbf16>"));
+        check(&both);
+        let run = |text: &str, options: &Options| {
+            let program = program(text);
+            let mut executable = Executable::compile(&program, pool(2), options).unwrap();
+            let Value::Tensor(found) = executable.run(&inputs(&program)).unwrap().remove(0) else {
+                panic!("a tensor")
+            };
+            found
+        };
+        let handed = run(&alone, &Options::default());
+        assert_eq!(handed, run(&both, &Options::default()));
+        assert_eq!(handed, run(&alone, &Options { audited: true, ..Options::default() }));
+    }
+}
+
 #[test]
 fn what_is_rounded_between_ops_stays_rounded() {
     for narrow in ["bf16", "f16"] {

@@ -1,5 +1,5 @@
-//! Whether a side computed what PyTorch computes: every result against PyTorch's f32 one, as the largest difference over the
-//! largest magnitude. A result that is missing, of another shape or not a number is wrong, not ignored.
+//! Whether a side computed what PyTorch computes: every result against PyTorch's in f32, or in f64 where the workload has it,
+//! as the largest difference over the largest magnitude. A result that is missing, of another shape or not a number is wrong, not ignored.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,12 +9,12 @@ use warpforge_tensor::Tensor;
 use warpforge_tensor::safetensors::File;
 use warpt_bench::paired::Subject as _;
 
-use super::exports::Export;
+use super::exports::{Export, Outcome, Place};
 use super::rows::Wanted;
 use super::session::{Prepared, Session};
 use super::settings;
 use super::sides::{Engine, ModelProcess, launch, reason};
-use super::workloads::{Case, Workload};
+use super::workloads::{Case, Precision, Workload};
 use crate::measurement::{Goal, Measured, Row};
 
 /// The result that is furthest away.
@@ -28,29 +28,69 @@ pub(super) struct Furthest {
 /// (a bias that softmax cancels), and what is computed is rounding only.
 const NEGLIGIBLE: f64 = 1e-2;
 
+/// Where results may lie: at most this many times as far from PyTorch's in f64 as PyTorch's own in f32 are, where those are
+/// known and that is more than the precision allows.
+const TIMES: f64 = 2.0;
+
 /// Compares the results in a file with PyTorch's of an f32 export.
 pub(super) fn furthest(outputs: &Path, export: &Export) -> anyhow::Result<Furthest> {
     let outputs = File::open(outputs)?;
-    let mut references: HashMap<&str, File> = HashMap::new();
+    compare(export, |result| {
+        outputs
+            .mapped(&result.name)
+            .with_context(|| format!("the result {} was not written", result.name))
+    })
+}
+
+/// How far results may be.
+fn allowed(export: &Export, precision: Precision) -> anyhow::Result<f64> {
+    let tolerance = precision.tolerance();
+    if export.exact.is_none() {
+        return Ok(tolerance);
+    }
+    let mut files = Files::default();
+    let own = compare(export, |result| {
+        let place = result.reference.as_ref().context("a result without a reference")?;
+        Ok(files.of(export, &place.file)?.mapped(&place.key)?)
+    })?;
+    Ok(tolerance.max(TIMES * own.relative))
+}
+
+/// The files of an export that were opened.
+#[derive(Default)]
+struct Files(HashMap<String, File>);
+
+impl Files {
+    fn of(&mut self, export: &Export, name: &str) -> anyhow::Result<&File> {
+        if !self.0.contains_key(name) {
+            self.0.insert(name.to_owned(), File::open(export.directory.join(name))?);
+        }
+        self.0.get(name).context("a file that was opened")
+    }
+}
+
+/// The result of those found that is furthest from PyTorch's: in f64 where the export has them, else in f32.
+fn compare(
+    export: &Export,
+    mut found: impl FnMut(&Outcome) -> anyhow::Result<Tensor>,
+) -> anyhow::Result<Furthest> {
+    let mut files = Files::default();
+    let mut expected = |place: &Place| -> anyhow::Result<Tensor> {
+        let file = export.exact.as_ref().unwrap_or(&place.file);
+        Ok(files.of(export, file)?.mapped(&place.key)?)
+    };
     let mut largest: HashMap<&str, f64> = HashMap::new();
     for result in &export.entry.results {
         let Some(place) = &result.reference else { continue };
-        if !references.contains_key(place.file.as_str()) {
-            references.insert(&place.file, File::open(export.directory.join(&place.file))?);
-        }
-        let values = numbers(&references[place.file.as_str()].mapped(&place.key)?)?;
+        let values = numbers(&expected(place)?)?;
         let most = largest.entry(&result.role).or_default();
         *most = values.iter().fold(*most, |most, value| most.max(value.abs()));
     }
     let mut worst: Option<Furthest> = None;
     for result in &export.entry.results {
         let Some(place) = &result.reference else { continue };
-        let expected = references[place.file.as_str()].mapped(&place.key)?;
-        let found = outputs
-            .mapped(&result.name)
-            .with_context(|| format!("the result {} was not written", result.name))?;
         let least = NEGLIGIBLE * largest[result.role.as_str()];
-        let relative = relative_difference(&found, &expected, least)
+        let relative = relative_difference(&found(result)?, &expected(place)?, least)
             .with_context(|| format!("the result {}", result.name))?;
         if worst.as_ref().is_none_or(|worst| relative > worst.relative) {
             worst = Some(Furthest { relative, name: result.name.clone() });
@@ -96,7 +136,7 @@ pub(super) fn checked(
     let path = directory.path().join("outputs.safetensors");
     process.outputs(&path)?;
     let furthest = furthest(&path, &prepared.f32)?;
-    let allowed = prepared.case.precision.tolerance();
+    let allowed = allowed(&prepared.f32, prepared.case.precision)?;
     anyhow::ensure!(
         furthest.relative <= allowed,
         "wrong results: {} differs from PyTorch's by {:.1e} of its largest value, {allowed:.0e} is allowed",
@@ -154,7 +194,7 @@ fn check_one(
     process.restart()?;
     process.sample()?;
     let error = checked(session, &mut process, prepared)?;
-    let allowed = precision.tolerance();
+    let allowed = allowed(&prepared.f32, precision)?;
     // An error of nothing is no more than a thousandth of what is allowed.
     let ratio = allowed / error.max(allowed / 1000.0);
     Ok(Measured {

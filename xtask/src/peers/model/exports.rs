@@ -13,6 +13,13 @@ use crate::{exports, install, python};
 #[derive(Debug, Deserialize)]
 struct Manifest {
     programs: Vec<Entry>,
+    #[serde(default)]
+    files: Files,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Files {
+    exact: Option<String>,
 }
 
 /// What the manifest says of one program.
@@ -44,6 +51,8 @@ pub(super) struct Place {
 pub(super) struct Export {
     pub(super) directory: PathBuf,
     pub(super) entry: Entry,
+    /// The file with PyTorch's results in f64, by the same keys as those in f32.
+    pub(super) exact: Option<String>,
 }
 
 impl Export {
@@ -70,6 +79,7 @@ impl Export {
             // Results in any precision are held against PyTorch's in f32.
             if precision == Precision::F32 {
                 options.push("--reference");
+                options.extend(workload.exact.then_some("--reference-double"));
             }
             exports::write(environment, &options, &directory)?;
         }
@@ -83,7 +93,7 @@ impl Export {
         let manifest: Manifest = serde_json::from_str(&text).context("the export's manifest")?;
         let entry = manifest.programs.into_iter().find(|entry| entry.name == program);
         let entry = entry.with_context(|| format!("{} has no {program}", path.display()))?;
-        Ok(Self { directory: directory.to_owned(), entry })
+        Ok(Self { directory: directory.to_owned(), entry, exact: manifest.files.exact })
     }
 
     /// The program as the exporter wrote it.

@@ -5,7 +5,7 @@ use iced_x86::{Code, Instruction};
 use super::{Accumulator, Emitter};
 use crate::Unsupported;
 use crate::lower::Format;
-use crate::vector::{Effect, Fold, Value};
+use crate::vector::{Effect, Fold, Node, One, Value};
 use crate::x86::assembler::at;
 use crate::x86::registers::{CONSTANTS, SLOTS, truth, xmm, ymm, zmm};
 
@@ -70,6 +70,11 @@ impl Emitter<'_> {
                 return Ok(());
             }
             Format::Word => Code::EVEX_Vmovups_zmmm512_k1z_zmm,
+            _ if matches!(self.program.nodes[value.0], Node::One(One::Narrow, _)) => {
+                let code = Code::EVEX_Vmovdqu16_ymmm256_k1z_ymm;
+                self.push_masked(Instruction::with2(code, memory, ymm(from))?, false);
+                return Ok(());
+            }
             _ => Code::EVEX_Vpmovdw_ymmm256_k1z_zmm,
         };
         self.push_masked(Instruction::with2(code, memory, zmm(from))?, false);
@@ -108,6 +113,15 @@ impl Emitter<'_> {
                     zmm(sums[1]),
                     zmm(upper),
                 )?);
+            }
+            Accumulator::Short(vector) => {
+                // What is not there leaves the vector as it is.
+                let code = match fold {
+                    Fold::ShortSum => Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
+                    _ => Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae,
+                };
+                let vector = zmm(vector);
+                self.push_masked(Instruction::with3(code, vector, vector, zmm(from))?, false);
             }
             Accumulator::Extreme { vector, none } => {
                 let code = match fold {

@@ -30,6 +30,8 @@ pub(crate) const MOST_EVICTED: usize = 64;
 pub(super) enum Accumulator {
     /// Two vectors of f64.
     Sum([usize; 2]),
+    /// One vector of f32.
+    Short(usize),
     /// One vector, and whether something was no number.
     Extreme { vector: usize, none: usize },
 }
@@ -118,6 +120,7 @@ impl<'a> Emitter<'a> {
                 Accumulator::Sum(vectors) => {
                     vectors.iter().for_each(|vector| emitter.barred[*vector] = true);
                 }
+                Accumulator::Short(vector) => emitter.barred[*vector] = true,
                 Accumulator::Extreme { vector, none } => {
                     emitter.barred[*vector] = true;
                     emitter.barred_truths[*none] = true;

@@ -144,7 +144,8 @@ impl Emitter<'_> {
     }
 
     fn make_two(&mut self, value: Value, op: Two, a: Value, b: Value) -> Result<(), Unsupported> {
-        let commutes = !matches!(op, Two::Subtract | Two::Divide | Two::SubtractIntegers);
+        let commutes =
+            !matches!(op, Two::Subtract | Two::Divide | Two::Scale | Two::SubtractIntegers);
         let (first, second) =
             if commutes && self.is_in_memory(a) && !self.is_in_memory(b) { (b, a) } else { (a, b) };
         let left = self.ensure(first)?;
@@ -155,6 +156,7 @@ impl Emitter<'_> {
             Two::Subtract => Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er,
             Two::Multiply => Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er,
             Two::Divide => Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er,
+            Two::Scale => Code::EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er,
             Two::Greater | Two::Less => {
                 let code = Code::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae;
                 // The sign is that of the number chosen.
@@ -200,6 +202,10 @@ impl Emitter<'_> {
                 let narrow = Code::EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae;
                 self.assembler.push(Instruction::with3(narrow, ymm(to), zmm(from), 0_u32)?);
                 Instruction::with2(Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256, zmm(to), ymm(to))?
+            }
+            One::Narrow => {
+                let code = Code::EVEX_Vcvtneps2bf16_ymm_k1z_zmmm512b32;
+                Instruction::with2(code, ymm(to), zmm(from))?
             }
         };
         self.assembler.push(instruction);

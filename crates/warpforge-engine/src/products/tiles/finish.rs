@@ -3,7 +3,8 @@
 
 use warpforge_tensor::DType;
 
-use super::multiplier::Sums;
+use super::matrices::{Layout, STEP, Target};
+use super::multiplier::{COLUMNS, Sums};
 use super::rows::{Beside, combine, write};
 use crate::EngineError;
 use crate::epilogue::{Activation, Tail, With};
@@ -38,13 +39,21 @@ enum Step {
 #[derive(Debug, Clone)]
 pub(crate) struct Finish {
     steps: Vec<Step>,
-    out: Lying,
+    out: Out,
+}
+
+/// How a result lies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Out {
+    Matrix(Lying),
+    /// As the strips of the product that reads it.
+    Strips(Layout),
 }
 
 /// The same for one matrix of the batch: what is combined with other matrices in one go, and what follows that.
 pub(super) struct FinishAt {
     passes: Vec<Pass>,
-    out: Lying,
+    out: Out,
 }
 
 struct Pass {
@@ -75,7 +84,10 @@ impl Finish {
             Some((Lying { start: view.offset, row, column, dtype }, batch))
         };
         let (row, column) = (product.rows.out, product.columns.out);
-        let out = Lying { start: 0, row, column, dtype: product.dtypes[2] };
+        let out = match product.handed.result {
+            true => Out::Strips(Layout::new(product.rows.size, product.columns.size)),
+            false => Out::Matrix(Lying { start: 0, row, column, dtype: product.dtypes[2] }),
+        };
         Self::of(&product.tails, lying, out)
     }
 
@@ -84,7 +96,7 @@ impl Finish {
     pub(crate) fn of(
         tails: &[Tail],
         lying: impl Fn(&View, DType) -> Option<(Lying, Vec<isize>)>,
-        out: Lying,
+        out: Out,
     ) -> Result<Self, EngineError> {
         let step = |tail: &Tail| match tail {
             Tail::Activation(activation) => Ok(Step::Activation(*activation)),
@@ -127,7 +139,27 @@ impl Finish {
             }
         }
         passes.push(Pass { others, then: None });
-        FinishAt { passes, out: Lying { start: self.out.start + start, ..self.out } }
+        let out = match self.out {
+            Out::Matrix(lying) => Out::Matrix(Lying { start: lying.start + start, ..lying }),
+            strips @ Out::Strips(_) => strips,
+        };
+        FinishAt { passes, out }
+    }
+}
+
+impl Out {
+    /// The part of the result that a tile's rows are.
+    #[inline(always)]
+    fn beside(&self, place: &Place, out: *mut u8) -> Beside {
+        match self {
+            Self::Matrix(lying) => lying.beside(place, out),
+            Self::Strips(layout) => Beside {
+                start: out.wrapping_add(layout.place(place.row, place.column)),
+                row: STEP as isize,
+                column: 1,
+                dtype: DType::BF16,
+            },
+        }
     }
 }
 
@@ -197,6 +229,19 @@ impl FinishAt {
             soon.push(&lying.beside(place, inputs[*input].cast_mut()));
         }
         soon
+    }
+
+    /// Where the numbers of a whole tile go as they are, if nothing follows.
+    #[inline(always)]
+    pub(super) fn straight(&self, place: &Place, out: *mut u8) -> Option<Target> {
+        let [Pass { others, then: None }] = &self.passes[..] else { return None };
+        let Out::Matrix(lying @ Lying { row, column: 1, dtype: DType::F32, .. }) = self.out else {
+            return None;
+        };
+        (others.is_empty() && place.columns == COLUMNS && row > 0).then(|| {
+            let beside = lying.beside(place, out);
+            Target { start: beside.start, row: row as usize * size_of::<f32>() }
+        })
     }
 
     /// Adds the sums of earlier slices.

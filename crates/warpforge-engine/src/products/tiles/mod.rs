@@ -21,7 +21,7 @@ use std::sync::Arc;
 use warpforge_tensor::DType;
 
 pub(crate) use self::batch::TiledBatch;
-pub(crate) use self::finish::{Finish, Lying};
+pub(crate) use self::finish::{Finish, Lying, Out};
 pub(crate) use self::matrices::{Image, WindowOperands, Windows};
 pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};
 
@@ -154,9 +154,30 @@ fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     (best || !super::has_bf16_products()).then_some(multiplier)
 }
 
+/// Whether one product can hand its result to the next as that one packs it: rows that follow one another, whole tiles of
+/// bf16, which the next one reads as its left operand. `fixed` says whose right operand never changes.
+pub(crate) fn hands_over(
+    products: [&Product; 2],
+    fixed: [bool; 2],
+    arithmetic: Arithmetic,
+) -> bool {
+    let [first, second] = products;
+    let by_tiles = |(product, fixed): (&&Product, bool)| {
+        (fixed || worth_packing(product))
+            && taken(product, arithmetic).is_some_and(|multiplier| multiplier.is_by_halves())
+    };
+    let (rows, columns) = (first.rows, first.columns);
+    let is_whole = rows.size % matrices::ROWS == 0 && columns.size % COLUMNS == 0;
+    let is_written =
+        first.dtypes[2] == DType::BF16 && columns.out == 1 && rows.out == columns.size as isize;
+    let is_read = second.offsets[0] == 0
+        && (second.rows.size, second.depth.size) == (rows.size, columns.size)
+        && (second.rows.lhs, second.depth.lhs) == (rows.out, 1);
+    is_whole && is_written && is_read && products.iter().zip(fixed).all(by_tiles)
+}
+
 /// Whether a product has so many rows that packing a right operand that changes, in each launch, is little beside it. It
 /// matters where something else could take the product.
-#[cfg(feature = "onednn")]
 pub(crate) fn worth_packing(product: &Product) -> bool {
     const LEAST_ROWS: usize = 128;
     product.rows.size >= LEAST_ROWS
@@ -311,6 +332,7 @@ impl Kernel for TiledProduct {
         let sums = strips.wrapping_add(self.room.sums);
         let launch = &Launch { inputs, strips, panels, sums, out: outputs[0] };
         let strip_count = rows.div_ceil(multiplier.strip_rows());
+        let unpacked_strips = if product.handed.left { 0 } else { strip_count };
         let unpacked = match self.panels_of(launch, 0) {
             Panels::Packed(_) if self.panels.is_none() => multiplier.panel_count(),
             _ => 0,
@@ -318,11 +340,11 @@ impl Kernel for TiledProduct {
         if let Some(blocks) = &self.room.blocks {
             return self.launch_blocks(pool, launch, blocks, unpacked);
         }
-        pool.run(strip_count + unpacked, &|task| {
+        pool.run(unpacked_strips + unpacked, &|task| {
             let (inputs, to) = (launch.inputs, launch.strips);
             // SAFETY: the caller's promise; the room is as large as was reserved.
             self.phases.timed(Phase::Packing, || unsafe {
-                match task.checked_sub(strip_count) {
+                match task.checked_sub(unpacked_strips) {
                     None => multiplier.pack_strip(inputs[left], 0, (0, rows), task, to),
                     Some(panel) => multiplier.pack_panel(inputs[right], 0, panel, launch.panels),
                 }
@@ -344,7 +366,11 @@ impl Kernel for TiledProduct {
                 let part = Part {
                     number: 0,
                     rows: (0, rows),
-                    strips: Strips::Packed(launch.strips),
+                    strips: Strips::Packed(if product.handed.left {
+                        launch.inputs[left]
+                    } else {
+                        launch.strips
+                    }),
                     panels: self.panels_of(launch, place),
                     sums: launch.sums.wrapping_add(place * self.room.sum_bytes),
                     inputs: launch.inputs,

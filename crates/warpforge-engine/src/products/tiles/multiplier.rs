@@ -121,6 +121,11 @@ impl Multiplier {
         matches!(self.form, Form::Matrices(_))
     }
 
+    /// Whether the matrix unit multiplies numbers of bf16.
+    pub(super) fn is_by_halves(&self) -> bool {
+        self.form == Form::Matrices(Numbers::Halves)
+    }
+
     /// Whether the matrix unit multiplies numbers of f32, in parts.
     pub(crate) fn is_by_thirds(&self) -> bool {
         self.form == Form::Matrices(Numbers::Thirds)

@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 mod exact;
+mod later;
 mod pack;
 mod thirds;
 mod tile;
@@ -20,10 +21,12 @@ mod windows;
 
 use std::ops::Range;
 
+pub(super) use self::tile::Target;
 pub(super) use self::unit::available;
 pub(crate) use self::windows::{Image, Operands as WindowOperands, Windows};
 
-use self::tile::Tile;
+use self::later::Later;
+use self::tile::{Reads, Tile};
 use super::finish::{Place, Soon};
 use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::observe::Phase;
@@ -83,6 +86,22 @@ impl Numbers {
         8
     }
 
+    /// Steps between which something else is done.
+    const fn together(self) -> usize {
+        match self {
+            Self::Halves => 2,
+            Self::Thirds => 1,
+        }
+    }
+
+    /// Steps of a tile, of such depth, in the stretch in which its sums are finished.
+    fn last_steps(self, depth: usize) -> usize {
+        match steps(depth) % self.stretch() {
+            0 => self.stretch(),
+            rest => rest,
+        }
+    }
+
     /// Parts of a number.
     const fn parts(self) -> usize {
         self.step_bytes() / PART_BYTES
@@ -130,6 +149,31 @@ impl Numbers {
     #[inline(always)]
     fn strip_start(self, slice: usize, length: usize, strip: usize, strips: usize) -> usize {
         (slice * strips + strip * length) * self.step_bytes()
+    }
+}
+
+/// How strips of bf16 lie: slice by slice, in a slice strip by strip.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    strips: usize,
+    steps: usize,
+}
+
+impl Layout {
+    pub(super) fn new(rows: usize, depth: usize) -> Self {
+        Self { strips: rows.div_ceil(ROWS), steps: steps(depth) }
+    }
+
+    /// Where a row's numbers from some place of the depth on, the first of a step, begin, in bytes.
+    #[inline(always)]
+    pub(super) fn place(&self, row: usize, along: usize) -> usize {
+        let numbers = Numbers::Halves;
+        let step = along / STEP;
+        let slice = step - step % numbers.slice();
+        let length = numbers.slice().min(self.steps - slice);
+        numbers.strip_start(slice, length, row / ROWS, self.strips)
+            + (step - slice) * PART_BYTES
+            + row % ROWS * (PART_BYTES / ROWS)
     }
 }
 
@@ -235,7 +279,8 @@ pub(super) unsafe fn multiply(
     let all = steps(depth.size);
     let at = multiplier.finish.at(&multiplier.product, part.number);
     let kept = numbers.kept_panels(depth.size, panels.len());
-    let mut only = Tile::new();
+    let mut others = [const { Tile::new() }; 2];
+    let mut later = Later::new(&at, part.inputs, part.out, numbers.last_steps(depth.size));
     let unit = unit::Configured::new();
     for group in panels.clone().step_by(kept.max(1)) {
         let group = group..(group + kept.max(1)).min(panels.end);
@@ -254,12 +299,10 @@ pub(super) unsafe fn multiply(
                     let next = right.wrapping_add(to_next * numbers.step_bytes());
                     for (turn, strip) in strips.clone().enumerate() {
                         let packed = numbers.strip_start(slice, length, strip, strip_count);
-                        let ahead = next.wrapping_add(turn * length * numbers.ahead());
                         let number = (panel - group.start) * strips.len() + turn;
-                        let tile = match kept {
-                            0 => &mut only,
-                            // SAFETY: the caller's promise: there is room for the sums of these strips and panels.
-                            _ => unsafe { &mut *part.sums.cast::<Tile>().add(number) },
+                        let tile: *mut Tile = match kept {
+                            0 => &raw mut others[turn % 2],
+                            _ => part.sums.cast::<Tile>().wrapping_add(number),
                         };
                         let (row, column) = (begin + strip * ROWS, panel * COLUMNS);
                         let (rows, wide) =
@@ -270,28 +313,37 @@ pub(super) unsafe fn multiply(
                         } else {
                             Soon::nothing()
                         };
-                        // SAFETY: the caller's promise: the packed strips and panels are there.
+                        let reads = Reads {
+                            strip: packed_strips.wrapping_add(packed),
+                            panel: right,
+                            next: next.wrapping_add(turn * length * numbers.ahead()),
+                            apart: PART_BYTES,
+                            soon: soon.two(tile.cast()),
+                        };
+                        let plain = ends && rows == ROWS && numbers == Numbers::Halves;
+                        let straight = if plain { at.straight(&place, part.out) } else { None };
+                        // SAFETY: the caller's promise: the packed strips and panels are there, and room for the sums of
+                        // these strips and panels; what is left of a tile is done before it is used again.
                         unsafe {
-                            let operands = [packed_strips.add(packed), right, ahead];
-                            match numbers {
-                                Numbers::Halves => {
-                                    tile.multiply(
-                                        &unit, length, operands, PART_BYTES, &soon, begins,
-                                    );
-                                }
-                                Numbers::Thirds => {
-                                    tile.multiply_thirds(
-                                        &unit, length, operands, PART_BYTES, &soon, begins,
-                                    );
-                                }
-                            }
+                            later.free(tile);
+                            (*tile).multiply(
+                                &unit,
+                                numbers,
+                                length,
+                                reads,
+                                begins,
+                                straight,
+                                |steps| later.some(steps),
+                            );
                         }
-                        if !ends {
+                        if !ends || straight.is_some() {
                             continue;
                         }
+                        // SAFETY: as above; nobody else has the tile.
+                        let sums = unsafe { &mut *tile };
                         let again = match numbers {
                             Numbers::Halves => 0,
-                            Numbers::Thirds => tile.extraordinary(rows),
+                            Numbers::Thirds => sums.extraordinary(rows),
                         };
                         if again != 0 {
                             // SAFETY: as above.
@@ -310,17 +362,18 @@ pub(super) unsafe fn multiply(
                                     ]
                                 };
                                 let packed = exact::Packed { at, apart: PART_BYTES, steps: all };
-                                packed.multiply(tile.rows_mut(rows), again);
+                                packed.multiply(sums.rows_mut(rows), again);
                             }
                         }
-                        let sums = tile.rows_mut(rows);
                         // SAFETY: the caller's promise; the tile lies within the result.
-                        unsafe { at.finish(sums, &place, part.inputs, part.out) };
+                        unsafe { later.leave(tile, 0..rows, place) };
                     }
                 }
             }
         }
     }
+    // SAFETY: as above.
+    unsafe { later.all() };
 }
 
 /// Panels of a group, packed for a stretch of the depth.

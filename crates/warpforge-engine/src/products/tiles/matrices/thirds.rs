@@ -4,11 +4,11 @@
 //! A part that is too small to be a normal number is 0 to the unit.
 #![allow(unsafe_code)]
 
-use super::super::finish::Soon;
 use super::STEP;
 use super::pack::{Gathered, Lines, NUMBERS};
+#[cfg(target_arch = "x86_64")]
+use super::tile::Reads;
 use super::tile::Tile;
-use super::unit::Configured;
 
 /// Parts of a number.
 pub(super) const PARTS: usize = 3;
@@ -364,47 +364,28 @@ impl Tile {
         found
     }
 
-    /// Adds the products of so many steps of a strip and a panel, both of numbers in parts, to the sums, or to 0 where they
-    /// begin with them, the small ones of a step first. Parts of the strip lie `apart` bytes from one another, and so do its steps
-    /// from the last part of one to the first of the next.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn extraordinary(&self, _: usize) -> u32 {
+        unreachable!("there is no matrix unit");
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Reads {
+    /// Adds the products of some steps of numbers in parts, the small ones of a step first.
     ///
     /// # Safety
     ///
-    /// As for [`Tile::multiply`].
-    #[cfg(target_arch = "x86_64")]
+    /// As for numbers of bf16.
     #[inline(always)]
-    pub(super) unsafe fn multiply_thirds(
-        &mut self,
-        _: &Configured,
-        steps: usize,
-        [left, right, next]: [*const u8; 3],
-        apart: usize,
-        soon: &Soon,
-        begin: bool,
-    ) {
-        let sums = self.rows_mut(super::ROWS).as_mut_ptr();
-        let [(first, first_row), (second, second_row)] = soon.two(sums.cast());
-        debug_assert!(steps > 0, "a product of no depth");
-        // SAFETY: the unit is configured; a tile has two times two blocks of 16 x 16 sums. Asking for memory that is not
-        // there does nothing.
+    pub(super) unsafe fn add_thirds(&mut self, steps: usize) {
+        let [(first, first_row), (second, second_row)] = &mut self.soon;
+        // SAFETY: the caller's promise; asking for memory that is not there does nothing.
         unsafe {
             std::arch::asm!(
-                "test {begin:e}, {begin:e}",
-                "jnz 2f",
-                "tileloadd tmm0, [{sums} + {line}*2]",
-                "tileloadd tmm1, [{sums} + {line}*2 + 64]",
-                "tileloadd tmm2, [{sums} + {line}*2 + 2048]",
-                "tileloadd tmm3, [{sums} + {line}*2 + 2112]",
-                "jmp 4f",
-                "2:",
-                "tilezero tmm0",
-                "tilezero tmm1",
-                "tilezero tmm2",
-                "tilezero tmm3",
-                "4:",
+                "3:",
                 // Parts of rows from the last, the smallest, to the first.
                 "lea {left}, [{left} + {apart}*2]",
-                "3:",
                 products!(rows columns 0),
                 "sub {left}, {apart}",
                 ahead!(0),
@@ -427,50 +408,26 @@ impl Tile {
                 "prefetcht0 [{second} + {second_row} + 64]",
                 "lea {second}, [{second} + {second_row}*2]",
                 products!(columns 0),
-                "lea {left}, [{left} + {apart}*4]",
+                "lea {left}, [{left} + {apart}*2]",
                 "add {left}, {apart}",
                 "add {right}, 6144",
                 "add {next}, 1024",
                 "dec {steps}",
                 "jnz 3b",
-                "tilestored [{sums} + {line}*2], tmm0",
-                "tilestored [{sums} + {line}*2 + 64], tmm1",
-                "tilestored [{sums} + {line}*2 + 2048], tmm2",
-                "tilestored [{sums} + {line}*2 + 2112], tmm3",
-                begin = in(reg) u32::from(begin),
-                sums = in(reg) sums,
                 line = in(reg) 64_usize,
-                left = inout(reg) left => _,
-                right = inout(reg) right => _,
-                next = inout(reg) next => _,
-                apart = in(reg) apart,
-                first = inout(reg) first => _,
-                first_row = in(reg) first_row,
-                second = inout(reg) second => _,
-                second_row = in(reg) second_row,
+                left = inout(reg) self.strip,
+                right = inout(reg) self.panel,
+                next = inout(reg) self.next,
+                apart = in(reg) self.apart,
+                first = inout(reg) *first,
+                first_row = in(reg) *first_row,
+                second = inout(reg) *second,
+                second_row = in(reg) *second_row,
                 steps = inout(reg) steps => _,
                 out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                 out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                options(nostack),
+                options(nostack, readonly),
             );
         }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) fn extraordinary(&self, _: usize) -> u32 {
-        unreachable!("there is no matrix unit");
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) unsafe fn multiply_thirds(
-        &mut self,
-        _: &Configured,
-        _: usize,
-        _: [*const u8; 3],
-        _: usize,
-        _: &Soon,
-        _: bool,
-    ) {
-        unreachable!("there is no matrix unit");
     }
 }

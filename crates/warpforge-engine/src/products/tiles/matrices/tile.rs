@@ -1,19 +1,38 @@
 //! A tile of sums and the loop that adds to it.
 #![allow(unsafe_code)]
 
-use super::super::finish::Soon;
 use super::unit::Configured;
-use super::{COLUMNS, ROWS};
+use super::{COLUMNS, Numbers, ROWS};
 
-/// Bytes of what comes next that are asked for in one step.
+/// Bytes of what comes next that are asked for in one step, of bf16.
 pub(super) const AHEAD: usize = 256;
+
+/// What is read along the steps of a strip and a panel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reads {
+    pub(super) strip: *const u8,
+    pub(super) panel: *const u8,
+    /// What will be read later.
+    pub(super) next: *const u8,
+    /// Bytes from one part of the strip to the next, and from the last of a step to the first of the next one.
+    pub(super) apart: usize,
+    /// Rows of two matrices that the tile will be combined with, and bytes from one to the next: two are asked for in each step.
+    pub(super) soon: [(*const u8, isize); 2],
+}
+
+/// Where sums go: the first number, and bytes from one row to the next.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Target {
+    pub(in super::super) start: *mut u8,
+    pub(in super::super) row: usize,
+}
 
 /// The sums of a tile, row by row.
 #[repr(C, align(64))]
 pub(super) struct Tile([[f32; COLUMNS]; ROWS]);
 
 impl Tile {
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self([[0.0; COLUMNS]; ROWS])
     }
 
@@ -26,54 +45,127 @@ impl Tile {
     pub(super) fn rows_mut(&mut self, count: usize) -> &mut [[f32; COLUMNS]] {
         &mut self.0[..count]
     }
+}
 
-    /// Adds the products of so many steps of a strip and a panel of bf16 to the sums, or to 0 where they begin with them. The third
-    /// pointer leads to what will be read later; two rows of what the tile is combined with are asked for in each step. Steps of
-    /// the strip lie `apart` bytes from one another.
+#[cfg(target_arch = "x86_64")]
+impl Tile {
+    /// Adds the products of so many steps of a strip and a panel to the sums, or to 0 where they begin with them; the sums
+    /// are left here or in another place. In between the function is called, with the number of steps since it was last.
     ///
     /// # Safety
     ///
-    /// Strip and panel have so many steps.
-    #[cfg(target_arch = "x86_64")]
+    /// Strip and panel have so many steps, the other place has room for the tile, and the function leaves the unit alone.
     #[inline(always)]
     pub(super) unsafe fn multiply(
         &mut self,
         _: &Configured,
+        numbers: Numbers,
         steps: usize,
-        [left, right, next]: [*const u8; 3],
-        apart: usize,
-        soon: &Soon,
+        mut reads: Reads,
         begin: bool,
+        elsewhere: Option<Target>,
+        mut meanwhile: impl FnMut(usize),
     ) {
-        let [(first, first_row), (second, second_row)] = soon.two(self.0.as_ptr().cast());
-        debug_assert!(steps > 0, "a product of no depth");
-        // SAFETY: the unit is configured; a tile has two times two blocks of 16 x 16 sums. The strip is read past the
-        // nearest cache, in which the panel stays; asking for memory that is not there does nothing.
+        let here = Target { start: self.0.as_mut_ptr().cast(), row: size_of::<[f32; COLUMNS]>() };
+        // SAFETY: the caller's promise; the registers are used by nothing but these functions.
+        unsafe {
+            if begin {
+                zero()
+            } else {
+                load(here)
+            }
+            let mut rest = steps;
+            while rest > 0 {
+                let now = rest.min(numbers.together());
+                match numbers {
+                    Numbers::Halves => reads.add_halves(now),
+                    Numbers::Thirds => reads.add_thirds(now),
+                }
+                meanwhile(now);
+                rest -= now;
+            }
+            store(elsewhere.unwrap_or(here));
+        }
+    }
+}
+
+/// The sums become 0.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn zero() {
+    // SAFETY: the caller's promise: the unit is configured.
+    unsafe {
+        std::arch::asm!(
+            "tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3",
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            options(nostack, nomem, preserves_flags),
+        );
+    }
+}
+
+/// Reads the sums: two times two blocks of 16 x 16.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn load(Target { start, row }: Target) {
+    // SAFETY: the caller's promise: the unit is configured, and the sums are there.
+    unsafe {
+        std::arch::asm!(
+            "tileloadd tmm0, [{upper} + {row}*1]",
+            "tileloadd tmm1, [{upper} + {row}*1 + 64]",
+            "tileloadd tmm2, [{lower} + {row}*1]",
+            "tileloadd tmm3, [{lower} + {row}*1 + 64]",
+            upper = in(reg) start,
+            lower = in(reg) start.wrapping_add(ROWS / 2 * row),
+            row = in(reg) row,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+}
+
+/// Writes the sums.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn store(Target { start, row }: Target) {
+    // SAFETY: the caller's promise: the unit is configured, and there is room for the sums.
+    unsafe {
+        std::arch::asm!(
+            "tilestored [{upper} + {row}*1], tmm0",
+            "tilestored [{upper} + {row}*1 + 64], tmm1",
+            "tilestored [{lower} + {row}*1], tmm2",
+            "tilestored [{lower} + {row}*1 + 64], tmm3",
+            upper = in(reg) start,
+            lower = in(reg) start.wrapping_add(ROWS / 2 * row),
+            row = in(reg) row,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Reads {
+    /// Adds the products of some steps of bf16. The strip is read past the nearest cache, in which the panel stays.
+    ///
+    /// # Safety
+    ///
+    /// The unit is configured, and there are so many steps, at least one.
+    #[inline(always)]
+    unsafe fn add_halves(&mut self, steps: usize) {
+        let [(first, first_row), (second, second_row)] = &mut self.soon;
+        // SAFETY: the caller's promise; asking for memory that is not there does nothing.
         unsafe {
             std::arch::asm!(
-                "test {begin:e}, {begin:e}",
-                "jnz 2f",
-                "tileloadd tmm0, [{sums} + {line}*2]",
-                "tileloadd tmm1, [{sums} + {line}*2 + 64]",
-                "tileloadd tmm2, [{sums} + {line}*2 + 2048]",
-                "tileloadd tmm3, [{sums} + {line}*2 + 2112]",
-                "jmp 3f",
-                "2:",
-                "tilezero tmm0",
-                "tilezero tmm1",
-                "tilezero tmm2",
-                "tilezero tmm3",
                 "3:",
-                "tileloaddt1 tmm4, [{left} + {line}*1]",
-                "tileloadd tmm6, [{right} + {line}*1]",
+                "tileloaddt1 tmm4, [{strip} + {line}*1]",
+                "tileloadd tmm6, [{panel} + {line}*1]",
                 "prefetcht1 [{next}]",
                 "prefetcht1 [{next} + 64]",
                 "tdpbf16ps tmm0, tmm4, tmm6",
-                "tileloadd tmm7, [{right} + {line}*1 + 1024]",
+                "tileloadd tmm7, [{panel} + {line}*1 + 1024]",
                 "prefetcht1 [{next} + 128]",
                 "prefetcht1 [{next} + 192]",
                 "tdpbf16ps tmm1, tmm4, tmm7",
-                "tileloaddt1 tmm5, [{left} + {line}*1 + 1024]",
+                "tileloaddt1 tmm5, [{strip} + {line}*1 + 1024]",
                 "prefetcht0 [{first}]",
                 "prefetcht0 [{first} + {first_row}]",
                 "lea {first}, [{first} + {first_row}*2]",
@@ -82,43 +174,40 @@ impl Tile {
                 "prefetcht0 [{second} + {second_row}]",
                 "lea {second}, [{second} + {second_row}*2]",
                 "tdpbf16ps tmm3, tmm5, tmm7",
-                "add {left}, {apart}",
-                "add {right}, 2048",
+                "add {strip}, {apart}",
+                "add {panel}, 2048",
                 "add {next}, 256",
                 "dec {steps}",
                 "jnz 3b",
-                "tilestored [{sums} + {line}*2], tmm0",
-                "tilestored [{sums} + {line}*2 + 64], tmm1",
-                "tilestored [{sums} + {line}*2 + 2048], tmm2",
-                "tilestored [{sums} + {line}*2 + 2112], tmm3",
-                begin = in(reg) u32::from(begin),
-                sums = in(reg) self.0.as_mut_ptr(),
                 line = in(reg) 64_usize,
-                left = inout(reg) left => _,
-                right = inout(reg) right => _,
-                next = inout(reg) next => _,
-                apart = in(reg) apart,
-                first = inout(reg) first => _,
-                first_row = in(reg) first_row,
-                second = inout(reg) second => _,
-                second_row = in(reg) second_row,
+                strip = inout(reg) self.strip,
+                panel = inout(reg) self.panel,
+                next = inout(reg) self.next,
+                apart = in(reg) self.apart,
+                first = inout(reg) *first,
+                first_row = in(reg) *first_row,
+                second = inout(reg) *second,
+                second_row = in(reg) *second_row,
                 steps = inout(reg) steps => _,
                 out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                 out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                options(nostack),
+                options(nostack, readonly),
             );
         }
     }
+}
 
-    #[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(target_arch = "x86_64"))]
+impl Tile {
     pub(super) unsafe fn multiply(
         &mut self,
         _: &Configured,
+        _: Numbers,
         _: usize,
-        _: [*const u8; 3],
-        _: usize,
-        _: &Soon,
+        _: Reads,
         _: bool,
+        _: Option<Target>,
+        _: impl FnMut(usize),
     ) {
         unreachable!("there is no matrix unit");
     }

@@ -13,8 +13,9 @@ use std::ops::Range;
 
 use super::super::finish::{Finish, Place, Soon};
 use super::super::multiplier::COLUMNS;
+use super::later::Later;
 use super::pack::Lines;
-use super::tile::Tile;
+use super::tile::{Reads, Tile};
 use super::{Numbers, PART_BYTES, ROWS, STEP, exact, steps, thirds, unit};
 use warpforge_tensor::DType;
 
@@ -300,6 +301,7 @@ impl Windows {
         let numbers = self.numbers;
         let (all, slice_steps) = (self.steps(), numbers.slice());
         let at = self.finish.whole();
+        let mut later = Later::new(&at, operands.inputs, operands.out, all.min(slice_steps));
         let unit = unit::Configured::new();
         for panel in panels.clone() {
             let column = panel * COLUMNS;
@@ -313,8 +315,6 @@ impl Windows {
                     let right = first.wrapping_add((place * all + slice) * numbers.step_bytes());
                     let next = right.wrapping_add(length * numbers.step_bytes());
                     for (turn, strip) in strips.clone().enumerate() {
-                        let left = self.strip_at(operands.images, strip, *pixels, slice);
-                        let ahead = next.wrapping_add(turn * length * numbers.ahead());
                         let runs = Runs::new(self, strip);
                         let soon = match runs.clone().next().filter(|_| ends) {
                             Some(run) => {
@@ -323,26 +323,35 @@ impl Windows {
                             }
                             None => Soon::nothing(),
                         };
-                        let reads = [left, right, ahead];
-                        // SAFETY: the caller's promise.
-                        let tile = unsafe {
-                            let tile = &mut *operands.sums.cast::<Tile>().add(turn);
-                            match numbers {
-                                Numbers::Halves => {
-                                    tile.multiply(&unit, length, reads, self.apart, &soon, begins);
-                                }
-                                Numbers::Thirds => tile.multiply_thirds(
-                                    &unit, length, reads, self.apart, &soon, begins,
-                                ),
-                            }
-                            tile
+                        let tile = operands.sums.cast::<Tile>().wrapping_add(turn);
+                        let reads = Reads {
+                            strip: self.strip_at(operands.images, strip, *pixels, slice),
+                            panel: right,
+                            next: next.wrapping_add(turn * length * numbers.ahead()),
+                            apart: self.apart,
+                            soon: soon.two(tile.cast()),
                         };
+                        // SAFETY: the caller's promise; what is left of a tile is done before it is used again.
+                        unsafe {
+                            later.free(tile);
+                            (*tile).multiply(
+                                &unit,
+                                numbers,
+                                length,
+                                reads,
+                                begins,
+                                None,
+                                |steps| later.some(steps),
+                            );
+                        }
                         if !ends {
                             continue;
                         }
+                        // SAFETY: as above; nobody else has the tile.
+                        let sums = unsafe { &mut *tile };
                         if self.in_parts() {
                             let mine = runs.clone().fold(0, |mine, run| mine | run.mask());
-                            let again = tile.extraordinary(ROWS) & mine;
+                            let again = sums.extraordinary(ROWS) & mine;
                             if again != 0 {
                                 let at = |step: usize| {
                                     let (pixels, _) = self.places[step / all];
@@ -353,19 +362,20 @@ impl Windows {
                                 let steps = self.places.len() * all;
                                 let packed = exact::Packed { at, apart: self.apart, steps };
                                 // SAFETY: as above.
-                                unsafe { packed.multiply(tile.rows_mut(ROWS), again) };
+                                unsafe { packed.multiply(sums.rows_mut(ROWS), again) };
                             }
                         }
                         for run in runs {
                             let place = Place { row: run.row, column, columns };
-                            let sums = &mut tile.rows_mut(ROWS)[run.lines];
                             // SAFETY: the caller's promise; a run lies within the result.
-                            unsafe { at.finish(sums, &place, operands.inputs, operands.out) };
+                            unsafe { later.leave(tile, run.lines, place) };
                         }
                     }
                 }
             }
         }
+        // SAFETY: as above.
+        unsafe { later.all() };
     }
 
     /// Where a strip, seen from a place of the window, has its numbers from some step on.
