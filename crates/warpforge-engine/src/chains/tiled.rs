@@ -204,10 +204,14 @@ impl TiledChain {
             // Parts count from the first row of all, so what is kept of a few begins before its room.
             let element = (number * height + start) * width;
             let shifted = [0, 1].map(|at| between[at].wrapping_sub(element * self.bytes[at]));
-            let part = |at: usize, panels: *mut u8, given, out| Part {
+            let in_place = [first, second].map(|product| product.reads_in_place(start..end));
+            let part = |at: usize, left: *const u8, panels: *mut u8, given, out| Part {
                 number,
                 rows: (start, end),
-                strips: Strips::Packed(strips.cast_const()),
+                strips: match in_place[at] {
+                    true => Strips::Direct(left),
+                    false => Strips::Packed(strips.cast_const()),
+                },
                 panels: Panels::Packed(panels.cast_const()),
                 sums,
                 inputs: given,
@@ -217,12 +221,17 @@ impl TiledChain {
             // between the parts has room for them.
             unsafe {
                 let left = given[0][first.product().operands[0]];
-                self.phases.timed(Phase::Packing, || {
-                    for strip in 0..strip_counts[0] {
-                        first.pack_strip(left, number, (start, end), strip, strips);
-                    }
-                });
-                let scores = part(0, panels[0], &given[0], std::ptr::null_mut());
+                let pack = |at: usize, left: *const u8| {
+                    let product = &self.products[at];
+                    let unpacked = if in_place[at] { 0 } else { strip_counts[at] };
+                    self.phases.timed(Phase::Packing, || {
+                        for strip in 0..unpacked {
+                            product.pack_strip(left, number, (start, end), strip, strips);
+                        }
+                    });
+                };
+                pack(0, left);
+                let scores = part(0, left, panels[0], &given[0], std::ptr::null_mut());
                 self.phases.timed(Phase::Products, || {
                     first.multiply(&scores, &(0..strip_counts[0]), &(0..first.panel_count()));
                 });
@@ -235,12 +244,8 @@ impl TiledChain {
                 });
 
                 let left = shifted[1].cast_const();
-                self.phases.timed(Phase::Packing, || {
-                    for strip in 0..strip_counts[1] {
-                        second.pack_strip(left, number, (start, end), strip, strips);
-                    }
-                });
-                let result = part(1, panels[1], &given[1], memory.output);
+                pack(1, left);
+                let result = part(1, left, panels[1], &given[1], memory.output);
                 self.phases.timed(Phase::Products, || {
                     second.multiply(&result, &(0..strip_counts[1]), &(0..second.panel_count()));
                 });

@@ -97,12 +97,10 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
     if depth.0 != features || features < LEAST_FEATURES || columns.0 < LEAST_FEATURES {
         return None;
     }
-    // The library multiplies bf16 in the same unit and packs nothing. It is as fast or faster, but for the convolutions that make
-    // many features of few: to pack those few costs little, and much is done to the result, which is done here to each tile.
+    // The library multiplies bf16 in the same unit and packs nothing. It is as fast or faster, but for convolutions that read
+    // pixels as they lie here too, and those that make many features of few: to pack those few costs little, and much is done to
+    // the result, which is done here to each tile.
     let widens = kernel_height.0 * kernel_width.0 == 1 && columns.0 >= 2 * features;
-    if cfg!(feature = "onednn") && numbers == DType::BF16 && !widens {
-        return None;
-    }
     let mut places = Vec::new();
     for down in 0..kernel_height.0 {
         for right in 0..kernel_width.0 {
@@ -138,7 +136,10 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
     };
     let size = [result.get(2)?.0, result.get(3)?.0];
     let window = [[low(0)?, low(1)?], strides, size];
-    Windows::new(numbers, image, window, &places, (columns.0, [columns.1, depth.1]), finish)
+    let columns = (columns.0, [columns.1, depth.1]);
+    let windows = Windows::new(numbers, image, window, &places, columns, finish)?;
+    let library = cfg!(feature = "onednn") && numbers == DType::BF16;
+    (!library || widens || windows.reads_in_place()).then_some(windows)
 }
 
 /// Bytes that a launch needs for a while, and those of a packed kernel that never changes; none where the unit does not take
@@ -275,6 +276,7 @@ impl Kernel for TiledConvolution {
             let (block, group) = (&blocks[task / groups.len()], &groups[task % groups.len()]);
             rooms.with(|place| {
                 let operands = WindowOperands {
+                    input: given(launch, 0),
                     images: launch.images,
                     panels: launch.panels,
                     sums: launch.sums.wrapping_add(place * self.room.sum_bytes),

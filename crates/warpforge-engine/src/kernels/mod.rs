@@ -80,7 +80,8 @@ pub(crate) trait Kernel: Send + Sync {
     /// # Safety
     ///
     /// `inputs` and `outputs` lead to dense row-major tensors of the types the cluster's function states, aligned to their
-    /// elements; outputs overlap nothing else, but for the input that the kernel overwrites.
+    /// elements, but for what one product [hands over](crate::products::Handed) to the next; outputs overlap nothing else, but for the
+    /// input that the kernel overwrites.
     unsafe fn launch(
         &self,
         pool: &Pool,

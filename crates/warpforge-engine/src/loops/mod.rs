@@ -11,6 +11,8 @@ mod lower;
 mod machine;
 pub(crate) mod narrow;
 mod softmax;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod squares;
 pub(crate) mod vector;
 
 pub(crate) use compiled::CompiledLoop;

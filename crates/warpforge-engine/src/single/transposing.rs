@@ -7,6 +7,8 @@ use warpforge_hlo::ir::{Function, OpKind};
 use super::Memory;
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
+#[cfg(target_arch = "x86_64")]
+use crate::loops::{Isa, squares};
 use crate::pattern::sizes;
 use crate::pool::Pool;
 use crate::view::View;
@@ -125,6 +127,39 @@ impl Transposing {
         rows: &std::ops::Range<usize>,
         columns: &std::ops::Range<usize>,
     ) {
+        #[cfg(target_arch = "x86_64")]
+        if (rows.len(), columns.len()) == (SIDE, SIDE) && Isa::detected() == Isa::Avx512 {
+            let read = |column: usize| {
+                let at =
+                    rows.start as isize + (columns.start + column) as isize * self.written.from;
+                memory.from.wrapping_offset(from + at)
+            };
+            let write = |row: usize| {
+                memory.to.wrapping_add(to + (rows.start + row) * self.read.to + columns.start)
+            };
+            // SAFETY: the caller's promise; the machine has the vectors.
+            unsafe {
+                match size_of::<T>() {
+                    2 => {
+                        squares::turn_thirty_two(
+                            |line| read(line).cast(),
+                            |line| write(line).cast(),
+                        );
+                        return;
+                    }
+                    4 => {
+                        for [first, second] in [[0, 0], [0, 16], [16, 0], [16, 16]] {
+                            squares::turn_sixteen(
+                                |line| read(first + line).wrapping_add(second).cast(),
+                                |line| write(second + line).wrapping_add(first).cast(),
+                            );
+                        }
+                        return;
+                    }
+                    _ => {}
+                }
+            }
+        }
         for row in rows.clone() {
             for column in columns.clone() {
                 let read = from + row as isize + column as isize * self.written.from;

@@ -258,3 +258,19 @@ fn gradients_of_maxima_over_windows() {
         }
     }
 }
+
+/// Whole squares, and what is left beside and below them.
+#[test]
+fn copies_in_another_order() {
+    for element in ["bf16", "f32", "i8", "f64"] {
+        for [outer, rows, columns] in [[1, 64, 96], [3, 70, 101], [2, 31, 200], [1, 32, 33]] {
+            let report = check(&format!(
+                "func.func @main(%x: tensor<{outer}x{rows}x{columns}x{element}>) -> tensor<{outer}x{columns}x{rows}x{element}> {{
+                   %t = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<{outer}x{rows}x{columns}x{element}>) -> tensor<{outer}x{columns}x{rows}x{element}>
+                   return %t : tensor<{outer}x{columns}x{rows}x{element}>
+                 }}"
+            ));
+            assert_eq!(backends(&report), ["move"]);
+        }
+    }
+}

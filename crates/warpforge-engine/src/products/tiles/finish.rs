@@ -3,7 +3,7 @@
 
 use warpforge_tensor::DType;
 
-use super::matrices::{Layout, STEP, Target};
+use super::matrices::{Layout, ROWS, STEP, Target};
 use super::multiplier::{COLUMNS, Sums};
 use super::rows::{Beside, combine, write};
 use crate::EngineError;
@@ -177,6 +177,8 @@ impl Lying {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Soon {
     rows: [(*const u8, isize); Self::MOST],
+    /// Bytes of a row.
+    bytes: [usize; Self::MOST],
     count: usize,
 }
 
@@ -186,7 +188,7 @@ impl Soon {
 
     /// Nothing.
     pub(super) fn nothing() -> Self {
-        Self { rows: [(std::ptr::null(), 0); Self::MOST], count: 0 }
+        Self { rows: [(std::ptr::null(), 0); Self::MOST], bytes: [0; Self::MOST], count: 0 }
     }
 
     /// The first two matrices, or some other row again and again where there are fewer.
@@ -194,6 +196,22 @@ impl Soon {
     pub(super) fn two(&self, other: *const u8) -> [(*const u8, isize); 2] {
         let pick = |at: usize| if at < self.count { self.rows[at] } else { (other, 0) };
         [pick(0), pick(1)]
+    }
+
+    /// Asks for the rows that so many steps, each of which asks for two, do not come to.
+    #[inline(always)]
+    pub(super) fn ask_beyond(&self, steps: usize) {
+        #[cfg(target_arch = "x86_64")]
+        for ((start, row), bytes) in self.rows.iter().zip(self.bytes).take(self.count) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            for at in 2 * steps..ROWS {
+                for line in (0..bytes).step_by(64) {
+                    let line = start.wrapping_offset(at as isize * row).wrapping_add(line);
+                    // SAFETY: asking for memory that is not there does nothing.
+                    unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+                }
+            }
+        }
     }
 
     /// The matrices whose rows are to be asked for.
@@ -207,6 +225,7 @@ impl Soon {
         if self.count < Self::MOST && beside.column == 1 && beside.row != 0 {
             let row = beside.row.wrapping_mul(beside.dtype.bytes() as isize);
             self.rows[self.count] = (beside.start, row);
+            self.bytes[self.count] = COLUMNS * beside.dtype.bytes();
             self.count += 1;
         }
     }

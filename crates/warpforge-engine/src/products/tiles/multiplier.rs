@@ -140,6 +140,16 @@ impl Multiplier {
             && keeps_apart(depth.lhs)
     }
 
+    /// Whether the matrix unit can read some rows where they lie, a number after the other: whole tiles of bf16.
+    pub(crate) fn reads_in_place(&self, rows: Range<usize>) -> bool {
+        let Product { rows: index, depth, .. } = &self.product;
+        self.is_by_halves()
+            && depth.lhs == 1
+            && depth.size.is_multiple_of(matrices::STEP)
+            && index.lhs > 0
+            && rows.len().is_multiple_of(matrices::ROWS)
+    }
+
     /// Whether columns can be read where they lie: side by side, whole cache lines of them.
     pub(super) fn reads_columns(&self) -> bool {
         let Product { columns, depth, dtypes, batch, offsets, .. } = &self.product;

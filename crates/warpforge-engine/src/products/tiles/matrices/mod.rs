@@ -26,7 +26,7 @@ pub(super) use self::unit::available;
 pub(crate) use self::windows::{Image, Operands as WindowOperands, Windows};
 
 use self::later::Later;
-use self::tile::{Reads, Tile};
+use self::tile::{Reads, Run, Tile};
 use super::finish::{Place, Soon};
 use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::observe::Phase;
@@ -272,10 +272,8 @@ pub(super) unsafe fn multiply(
 ) {
     let Product { columns, depth, .. } = &multiplier.product;
     let (begin, end) = part.rows;
-    let Strips::Packed(packed_strips) = part.strips else {
-        unreachable!("the matrix unit is given packed rows");
-    };
     let strip_count = (end - begin).div_ceil(ROWS);
+    let rows_of = RowsOf::new(multiplier, numbers, part, strip_count);
     let all = steps(depth.size);
     let at = multiplier.finish.at(&multiplier.product, part.number);
     let kept = numbers.kept_panels(depth.size, panels.len());
@@ -298,7 +296,6 @@ pub(super) unsafe fn multiply(
                     let to_next = if last { packed.apart - stretch.len() + length } else { length };
                     let next = right.wrapping_add(to_next * numbers.step_bytes());
                     for (turn, strip) in strips.clone().enumerate() {
-                        let packed = numbers.strip_start(slice, length, strip, strip_count);
                         let number = (panel - group.start) * strips.len() + turn;
                         let tile: *mut Tile = match kept {
                             0 => &raw mut others[turn % 2],
@@ -314,27 +311,21 @@ pub(super) unsafe fn multiply(
                             Soon::nothing()
                         };
                         let reads = Reads {
-                            strip: packed_strips.wrapping_add(packed),
+                            strip: rows_of.at(slice, length, strip),
                             panel: right,
                             next: next.wrapping_add(turn * length * numbers.ahead()),
-                            apart: PART_BYTES,
+                            apart: rows_of.apart,
+                            row: rows_of.row,
                             soon: soon.two(tile.cast()),
                         };
                         let plain = ends && rows == ROWS && numbers == Numbers::Halves;
                         let straight = if plain { at.straight(&place, part.out) } else { None };
+                        let run = Run { steps: length, begins, elsewhere: straight };
                         // SAFETY: the caller's promise: the packed strips and panels are there, and room for the sums of
                         // these strips and panels; what is left of a tile is done before it is used again.
                         unsafe {
                             later.free(tile);
-                            (*tile).multiply(
-                                &unit,
-                                numbers,
-                                length,
-                                reads,
-                                begins,
-                                straight,
-                                |steps| later.some(steps),
-                            );
+                            (*tile).multiply(&unit, numbers, run, reads, |steps| later.some(steps));
                         }
                         if !ends || straight.is_some() {
                             continue;
@@ -352,13 +343,11 @@ pub(super) unsafe fn multiply(
                                 let at = |step: usize| {
                                     let slice = step - step % numbers.slice();
                                     let length = numbers.slice().min(all - slice);
-                                    let start =
-                                        numbers.strip_start(slice, length, strip, strip_count);
-                                    let left = start + (step - slice) * numbers.step_bytes();
-                                    let right = step * numbers.step_bytes();
+                                    let left = rows_of.at(slice, length, strip);
+                                    let bytes = numbers.step_bytes();
                                     [
-                                        packed_strips.wrapping_add(left),
-                                        whole.pointer().wrapping_add(right),
+                                        left.wrapping_add((step - slice) * bytes),
+                                        whole.pointer().wrapping_add(step * bytes),
                                     ]
                                 };
                                 let packed = exact::Packed { at, apart: PART_BYTES, steps: all };
@@ -374,6 +363,47 @@ pub(super) unsafe fn multiply(
     }
     // SAFETY: as above.
     unsafe { later.all() };
+}
+
+/// How the rows of a part lie: as strips, or where they are.
+struct RowsOf {
+    numbers: Numbers,
+    first: *const u8,
+    strips: usize,
+    packed: bool,
+    /// Bytes from one part of a step to the next, and from one row to the next.
+    apart: usize,
+    row: usize,
+}
+
+impl RowsOf {
+    fn new(multiplier: &Multiplier, numbers: Numbers, part: &Part<'_>, strips: usize) -> Self {
+        let Product { rows, dtypes, .. } = &multiplier.product;
+        let bytes = dtypes[0].bytes() as isize;
+        match part.strips {
+            Strips::Packed(first) => {
+                let row = PART_BYTES / ROWS;
+                Self { numbers, first, strips, packed: true, apart: PART_BYTES, row }
+            }
+            Strips::Direct(left) => {
+                let [start, ..] = multiplier.product.starts(part.number);
+                let at = start + part.rows.0 as isize * rows.lhs;
+                let first = left.wrapping_offset(at * bytes);
+                let row = (rows.lhs * bytes) as usize;
+                Self { numbers, first, strips, packed: false, apart: PART_BYTES / ROWS, row }
+            }
+            Strips::Unpacked { .. } => unreachable!("the matrix unit packs rows beforehand"),
+        }
+    }
+
+    /// Where a slice of a strip, of so many steps, begins.
+    #[inline(always)]
+    fn at(&self, slice: usize, length: usize, strip: usize) -> *const u8 {
+        self.first.wrapping_add(match self.packed {
+            true => self.numbers.strip_start(slice, length, strip, self.strips),
+            false => strip * ROWS * self.row + slice * self.apart,
+        })
+    }
 }
 
 /// Panels of a group, packed for a stretch of the depth.

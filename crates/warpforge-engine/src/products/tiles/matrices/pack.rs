@@ -3,6 +3,8 @@
 #![allow(unsafe_code)]
 
 use super::{PART_BYTES, STEP};
+#[cfg(target_arch = "x86_64")]
+use crate::loops::squares;
 
 /// Lines of a matrix: rows of the left operand, columns of the right one.
 pub(super) struct Lines {
@@ -190,56 +192,7 @@ impl Pairing {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 unsafe fn transpose(lines: &[[u16; STEP]], to: *mut u32) {
     // SAFETY: the caller's promise; a line has 16 pairs.
-    unsafe { turn_sixteen(|line| lines[line].as_ptr().cast(), |line| to.add(16 * line)) };
-}
-
-/// 16 lines of 16 things of four bytes become 16 lines of one of each.
-///
-/// # Safety
-///
-/// Lines lead to as many, and the machine has 512-bit vectors.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) unsafe fn turn_sixteen(
-    from: impl Fn(usize) -> *const u32,
-    mut to: impl FnMut(usize) -> *mut u32,
-) {
-    use std::arch::x86_64::{
-        __m512i, _mm512_loadu_si512, _mm512_setzero_si512, _mm512_shuffle_i32x4,
-        _mm512_storeu_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
-        _mm512_unpacklo_epi64,
-    };
-    let mut lines: [__m512i; 16] = std::array::from_fn(|line| {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_loadu_si512(from(line).cast()) }
-    });
-    let mut turned = [_mm512_setzero_si512(); 16];
-    for four in 0..4 {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|line| lines[4 * four + line]);
-        let (low, high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-        let (low_next, high_next) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-        turned[4 * four] = _mm512_unpacklo_epi64(low, low_next);
-        turned[4 * four + 1] = _mm512_unpackhi_epi64(low, low_next);
-        turned[4 * four + 2] = _mm512_unpacklo_epi64(high, high_next);
-        turned[4 * four + 3] = _mm512_unpackhi_epi64(high, high_next);
-    }
-    // Each holds four pairs of every fourth place; those of one place are brought together.
-    for place in 0..4 {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|four| turned[4 * four + place]);
-        let (first, second) =
-            (_mm512_shuffle_i32x4::<0x88>(a, b), _mm512_shuffle_i32x4::<0xdd>(a, b));
-        let (third, fourth) =
-            (_mm512_shuffle_i32x4::<0x88>(c, d), _mm512_shuffle_i32x4::<0xdd>(c, d));
-        lines[place] = _mm512_shuffle_i32x4::<0x88>(first, third);
-        lines[4 + place] = _mm512_shuffle_i32x4::<0x88>(second, fourth);
-        lines[8 + place] = _mm512_shuffle_i32x4::<0xdd>(first, third);
-        lines[12 + place] = _mm512_shuffle_i32x4::<0xdd>(second, fourth);
-    }
-    for (line, pairs) in lines.into_iter().enumerate() {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_storeu_si512(to(line).cast(), pairs) };
-    }
+    unsafe { squares::turn_sixteen(|line| lines[line].as_ptr().cast(), |line| to.add(16 * line)) };
 }
 
 #[cfg(not(target_arch = "x86_64"))]

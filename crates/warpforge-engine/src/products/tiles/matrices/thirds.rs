@@ -123,7 +123,7 @@ impl Lines {
             } else if self.across == 1 && self.count == 32 && count == STEP {
                 for [line, place] in [[0, 0], [0, 16], [16, 0], [16, 16]] {
                     let from = from.offset(place as isize * self.along).add(line);
-                    super::pack::turn_sixteen(
+                    crate::loops::squares::turn_sixteen(
                         |at| from.offset(at as isize * self.along).cast(),
                         |at| here[line + at][place..].as_mut_ptr().cast(),
                     );

@@ -16,8 +16,20 @@ pub(super) struct Reads {
     pub(super) next: *const u8,
     /// Bytes from one part of the strip to the next, and from the last of a step to the first of the next one.
     pub(super) apart: usize,
+    /// Bytes from one row of a part to the next; numbers in parts are always packed.
+    pub(super) row: usize,
     /// Rows of two matrices that the tile will be combined with, and bytes from one to the next: two are asked for in each step.
     pub(super) soon: [(*const u8, isize); 2],
+}
+
+/// Some steps of a strip and a panel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub(super) steps: usize,
+    /// Whether the sums begin with them.
+    pub(super) begins: bool,
+    /// Where the sums go then, if they do not stay here.
+    pub(super) elsewhere: Option<Target>,
 }
 
 /// Where sums go: the first number, and bytes from one row to the next.
@@ -49,32 +61,30 @@ impl Tile {
 
 #[cfg(target_arch = "x86_64")]
 impl Tile {
-    /// Adds the products of so many steps of a strip and a panel to the sums, or to 0 where they begin with them; the sums
-    /// are left here or in another place. In between the function is called, with the number of steps since it was last.
+    /// Adds the products of some steps of a strip and a panel to the sums. In between the function is called, with the number of
+    /// steps since it was last.
     ///
     /// # Safety
     ///
-    /// Strip and panel have so many steps, the other place has room for the tile, and the function leaves the unit alone.
+    /// Strip and panel have so many steps, another place has room for the tile, and the function leaves the unit alone.
     #[inline(always)]
     pub(super) unsafe fn multiply(
         &mut self,
         _: &Configured,
         numbers: Numbers,
-        steps: usize,
+        run: Run,
         mut reads: Reads,
-        begin: bool,
-        elsewhere: Option<Target>,
         mut meanwhile: impl FnMut(usize),
     ) {
         let here = Target { start: self.0.as_mut_ptr().cast(), row: size_of::<[f32; COLUMNS]>() };
         // SAFETY: the caller's promise; the registers are used by nothing but these functions.
         unsafe {
-            if begin {
-                zero()
+            if run.begins {
+                zero();
             } else {
-                load(here)
+                load(here);
             }
-            let mut rest = steps;
+            let mut rest = run.steps;
             while rest > 0 {
                 let now = rest.min(numbers.together());
                 match numbers {
@@ -84,7 +94,7 @@ impl Tile {
                 meanwhile(now);
                 rest -= now;
             }
-            store(elsewhere.unwrap_or(here));
+            store(run.elsewhere.unwrap_or(here));
         }
     }
 }
@@ -152,11 +162,12 @@ impl Reads {
     #[inline(always)]
     unsafe fn add_halves(&mut self, steps: usize) {
         let [(first, first_row), (second, second_row)] = &mut self.soon;
+        let lower = self.strip.wrapping_add(ROWS / 2 * self.row);
         // SAFETY: the caller's promise; asking for memory that is not there does nothing.
         unsafe {
             std::arch::asm!(
                 "3:",
-                "tileloaddt1 tmm4, [{strip} + {line}*1]",
+                "tileloaddt1 tmm4, [{strip} + {row}*1]",
                 "tileloadd tmm6, [{panel} + {line}*1]",
                 "prefetcht1 [{next}]",
                 "prefetcht1 [{next} + 64]",
@@ -165,7 +176,7 @@ impl Reads {
                 "prefetcht1 [{next} + 128]",
                 "prefetcht1 [{next} + 192]",
                 "tdpbf16ps tmm1, tmm4, tmm7",
-                "tileloaddt1 tmm5, [{strip} + {line}*1 + 1024]",
+                "tileloaddt1 tmm5, [{lower} + {row}*1]",
                 "prefetcht0 [{first}]",
                 "prefetcht0 [{first} + {first_row}]",
                 "lea {first}, [{first} + {first_row}*2]",
@@ -175,11 +186,14 @@ impl Reads {
                 "lea {second}, [{second} + {second_row}*2]",
                 "tdpbf16ps tmm3, tmm5, tmm7",
                 "add {strip}, {apart}",
+                "add {lower}, {apart}",
                 "add {panel}, 2048",
                 "add {next}, 256",
                 "dec {steps}",
                 "jnz 3b",
                 line = in(reg) 64_usize,
+                row = in(reg) self.row,
+                lower = inout(reg) lower => _,
                 strip = inout(reg) self.strip,
                 panel = inout(reg) self.panel,
                 next = inout(reg) self.next,
@@ -203,10 +217,8 @@ impl Tile {
         &mut self,
         _: &Configured,
         _: Numbers,
-        _: usize,
+        _: Run,
         _: Reads,
-        _: bool,
-        _: Option<Target>,
         _: impl FnMut(usize),
     ) {
         unreachable!("there is no matrix unit");

@@ -11,16 +11,19 @@
 
 use std::ops::Range;
 
-use super::super::finish::{Finish, Place, Soon};
+use super::super::finish::{Finish, FinishAt, Place, Soon};
 use super::super::multiplier::COLUMNS;
 use super::later::Later;
 use super::pack::Lines;
-use super::tile::{Reads, Tile};
+use super::tile::{Reads, Run, Tile};
 use super::{Numbers, PART_BYTES, ROWS, STEP, exact, steps, thirds, unit};
 use warpforge_tensor::DType;
 
 /// Bytes of a step of a pixel, in one part.
 const PIXEL_BYTES: usize = PART_BYTES / ROWS;
+
+/// Where so few are added up, how fast a convolution is depends on how its result is written.
+const FEW_STEPS: usize = 4;
 
 /// Packed pixels at most, padding included, for each pixel of input and result; fewer than [`LITTLE`] are no matter.
 const MOST_PADDING: usize = 4;
@@ -64,11 +67,15 @@ pub(crate) struct Windows {
     finish: Finish,
     /// Bytes from one part of a step of all pixels to the next.
     apart: usize,
+    /// Whether pixels are read where they lie, one after the other, but for those of a strip that has fewer than others.
+    direct: bool,
 }
 
 /// What a task reads and writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operands<'a> {
+    /// The input.
+    pub(crate) input: *const u8,
     /// The packed images.
     pub(crate) images: *const u8,
     pub(crate) panels: *const u8,
@@ -116,7 +123,9 @@ impl Windows {
             distances,
             finish,
             apart: 0,
+            direct: false,
         };
+        windows.direct = windows.is_direct(places);
         let lines = (input.count - 1).checked_mul(padded[0])?.checked_add(result[0])?;
         windows.strip_count = lines.checked_mul(padded[1])?.div_ceil(ROWS);
         // What the last strip sees from the last place lies behind the last pixel.
@@ -139,6 +148,30 @@ impl Windows {
         windows.apart = apart.checked_mul(PIXEL_BYTES)?;
         windows.apart.checked_mul(windows.steps())?.checked_mul(numbers.parts())?;
         Some(windows)
+    }
+
+    /// Whether the window sees one pixel from one place, and they lie one after the other.
+    fn is_direct(&self, places: &[([usize; 2], isize)]) -> bool {
+        let Self { input, low, strides, result, .. } = self;
+        let [by_image, by_line, by_pixel, by_feature] = input.distances;
+        self.numbers == Numbers::Halves
+            && places.len() == 1
+            && (*low, *strides, *result) == ([0, 0], [1, 1], input.size)
+            && input.features.is_multiple_of(STEP)
+            && by_feature == 1
+            && by_pixel > 0
+            && by_line == input.size[1] as isize * by_pixel
+            && (input.count == 1 || by_image == input.size[0] as isize * by_line)
+    }
+
+    /// Whether pixels are read where they lie.
+    pub(crate) fn reads_in_place(&self) -> bool {
+        self.direct
+    }
+
+    /// Pixels of all images.
+    fn pixels(&self) -> usize {
+        self.input.count * self.result[0] * self.result[1]
     }
 
     /// Whether numbers are multiplied in parts.
@@ -169,7 +202,10 @@ impl Windows {
 
     /// Bytes of the packed images.
     pub(crate) fn image_bytes(&self) -> usize {
-        self.steps() * self.numbers.parts() * self.apart
+        match self.direct {
+            true => self.steps() * PART_BYTES,
+            false => self.steps() * self.numbers.parts() * self.apart,
+        }
     }
 
     /// Bytes of the packed kernel.
@@ -181,17 +217,20 @@ impl Windows {
         self.places.len() * self.steps() * self.numbers.step_bytes()
     }
 
-    /// Bytes of the sums of so many strips.
+    /// Bytes of the sums of so many strips, of two at least.
     pub(crate) fn sum_bytes(&self, strips: usize) -> usize {
-        strips * size_of::<Tile>()
+        strips.max(2) * size_of::<Tile>()
     }
 
-    /// Lines of all phases of all images, with their padding.
+    /// What is packed: lines of all phases of all images, with their padding, or the pixels that do not fill a strip.
     pub(crate) fn line_count(&self) -> usize {
-        self.phases.len() * self.input.count * self.padded[0]
+        match self.direct {
+            true => usize::from(!self.pixels().is_multiple_of(ROWS)),
+            false => self.phases.len() * self.input.count * self.padded[0],
+        }
     }
 
-    /// Packs a line of the phases.
+    /// Packs one of them.
     ///
     /// # Safety
     ///
@@ -201,6 +240,15 @@ impl Windows {
     pub(crate) unsafe fn pack_line(&self, input: *const u8, line: usize, to: *mut u8) {
         let Image { features, size, distances, .. } = self.input;
         let [by_image, by_line, by_pixel, by_feature] = distances;
+        if self.direct {
+            let count = self.pixels() % ROWS;
+            let first = (self.pixels() - count) as isize * by_pixel;
+            let from = input.wrapping_offset(first * size_of::<u16>() as isize);
+            let lines = Lines { from, across: by_pixel, along: 1, count, length: features };
+            // SAFETY: the caller's promise: there is room for a strip.
+            unsafe { lines.pack_rows(to.cast()) };
+            return;
+        }
         let lines = self.input.count * self.padded[0];
         let (phase, line) = (line / lines, line % lines);
         let first = phase * self.phase_pixels + line * self.padded[1];
@@ -301,88 +349,174 @@ impl Windows {
         let numbers = self.numbers;
         let (all, slice_steps) = (self.steps(), numbers.slice());
         let at = self.finish.whole();
-        let mut later = Later::new(&at, operands.inputs, operands.out, all.min(slice_steps));
+        let later = Later::new(&at, operands.inputs, operands.out, all.min(slice_steps));
         let unit = unit::Configured::new();
-        for panel in panels.clone() {
-            let column = panel * COLUMNS;
-            let columns = COLUMNS.min(self.columns - column);
-            let first = operands.panels.wrapping_add(panel * self.each_panel());
-            for (place, (pixels, _)) in self.places.iter().enumerate() {
-                for slice in (0..all).step_by(slice_steps) {
-                    let length = slice_steps.min(all - slice);
-                    let begins = place == 0 && slice == 0;
-                    let ends = place + 1 == self.places.len() && slice + length == all;
-                    let right = first.wrapping_add((place * all + slice) * numbers.step_bytes());
-                    let next = right.wrapping_add(length * numbers.step_bytes());
-                    for (turn, strip) in strips.clone().enumerate() {
-                        let runs = Runs::new(self, strip);
-                        let soon = match runs.clone().next().filter(|_| ends) {
-                            Some(run) => {
-                                let place = Place { row: run.row, column, columns };
-                                at.soon(&place, operands.inputs, operands.out, true)
-                            }
-                            None => Soon::nothing(),
-                        };
-                        let tile = operands.sums.cast::<Tile>().wrapping_add(turn);
-                        let reads = Reads {
-                            strip: self.strip_at(operands.images, strip, *pixels, slice),
-                            panel: right,
-                            next: next.wrapping_add(turn * length * numbers.ahead()),
-                            apart: self.apart,
-                            soon: soon.two(tile.cast()),
-                        };
-                        // SAFETY: the caller's promise; what is left of a tile is done before it is used again.
-                        unsafe {
-                            later.free(tile);
-                            (*tile).multiply(
-                                &unit,
-                                numbers,
-                                length,
-                                reads,
-                                begins,
-                                None,
-                                |steps| later.some(steps),
-                            );
-                        }
-                        if !ends {
-                            continue;
-                        }
-                        // SAFETY: as above; nobody else has the tile.
-                        let sums = unsafe { &mut *tile };
-                        if self.in_parts() {
-                            let mine = runs.clone().fold(0, |mine, run| mine | run.mask());
-                            let again = sums.extraordinary(ROWS) & mine;
-                            if again != 0 {
-                                let at = |step: usize| {
-                                    let (pixels, _) = self.places[step / all];
-                                    let left =
-                                        self.strip_at(operands.images, strip, pixels, step % all);
-                                    [left, first.wrapping_add(step * numbers.step_bytes())]
-                                };
-                                let steps = self.places.len() * all;
-                                let packed = exact::Packed { at, apart: self.apart, steps };
-                                // SAFETY: as above.
-                                unsafe { packed.multiply(sums.rows_mut(ROWS), again) };
-                            }
-                        }
-                        for run in runs {
-                            let place = Place { row: run.row, column, columns };
-                            // SAFETY: the caller's promise; a run lies within the result.
-                            unsafe { later.leave(tile, run.lines, place) };
+        let mut work = Work { windows: self, operands, at: &at, later, unit };
+        if self.places.len() == 1 && (all <= FEW_STEPS || self.direct && all <= slice_steps) {
+            // Little is added up for much that is read or written: all features of some pixels, one after the other.
+            for strip in strips.clone() {
+                for (turn, panel) in panels.clone().enumerate() {
+                    self.ask_for_next(operands, strip, turn, panels.len());
+                    let visit = Visit { panel, place: 0, slice: 0, strip, turn: turn % 2 };
+                    // SAFETY: the caller's promise; there are sums for two strips at least.
+                    unsafe { work.multiply(&visit) };
+                }
+            }
+        } else {
+            for panel in panels.clone() {
+                for place in 0..self.places.len() {
+                    for slice in (0..all).step_by(slice_steps) {
+                        for (turn, strip) in strips.clone().enumerate() {
+                            let visit = Visit { panel, place, slice, strip, turn };
+                            // SAFETY: the caller's promise.
+                            unsafe { work.multiply(&visit) };
                         }
                     }
                 }
             }
         }
         // SAFETY: as above.
-        unsafe { later.all() };
+        unsafe { work.later.all() };
     }
 
-    /// Where a strip, seen from a place of the window, has its numbers from some step on.
+    /// How a strip, seen from a place of the window, lies from some step on.
+    #[inline(always)]
+    fn strip(&self, operands: &Operands<'_>, strip: usize, pixels: usize, step: usize) -> Pixels {
+        if !self.direct {
+            let first = self.strip_at(operands.images, strip, pixels, step);
+            return Pixels { first, row: PIXEL_BYTES, apart: self.apart };
+        }
+        if (strip + 1) * ROWS > self.pixels() {
+            let first = operands.images.wrapping_add(step * PART_BYTES);
+            return Pixels { first, row: PIXEL_BYTES, apart: PART_BYTES };
+        }
+        let row = self.input.distances[2] as usize * size_of::<u16>();
+        let first = operands.input.wrapping_add(strip * ROWS * row + step * PIXEL_BYTES);
+        Pixels { first, row, apart: PIXEL_BYTES }
+    }
+
+    /// Asks for a part of the next strip, where strips are read where they lie.
+    #[inline(always)]
+    fn ask_for_next(&self, operands: &Operands<'_>, strip: usize, part: usize, parts: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if self.direct {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            let bytes = ROWS * self.input.distances[2] as usize * size_of::<u16>();
+            let lines = (bytes / 64).div_ceil(parts.max(1));
+            let first = operands.input.wrapping_add((strip + 1) * bytes + part * lines * 64);
+            for line in 0..lines {
+                // SAFETY: asking for memory that is not there does nothing.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(first.wrapping_add(64 * line).cast()) };
+            }
+        }
+    }
+
+    /// Where a strip, seen from a place of the window, has its numbers from some step on, as they are packed.
     #[inline(always)]
     fn strip_at(&self, images: *const u8, strip: usize, pixels: usize, step: usize) -> *const u8 {
         let planes = step * self.numbers.parts() * self.apart;
         images.wrapping_add(planes + (strip * ROWS + pixels) * PIXEL_BYTES)
+    }
+}
+
+/// Where pixels of a strip are, in bytes: the first, from one to the next, and from one part of their features to the next.
+struct Pixels {
+    first: *const u8,
+    row: usize,
+    apart: usize,
+}
+
+/// A tile at a place of the window, some steps of it.
+struct Visit {
+    panel: usize,
+    place: usize,
+    slice: usize,
+    strip: usize,
+    /// Which sums are its.
+    turn: usize,
+}
+
+/// A task at work.
+struct Work<'a> {
+    windows: &'a Windows,
+    operands: &'a Operands<'a>,
+    at: &'a FinishAt,
+    later: Later<'a>,
+    unit: unit::Configured,
+}
+
+impl Work<'_> {
+    /// Adds the products of a visit to the sums of its tile, and leaves it to be finished when they are all there.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Windows::multiply`].
+    #[inline]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
+    unsafe fn multiply(&mut self, visit: &Visit) {
+        let Self { windows, operands, at, later, unit } = self;
+        let Visit { panel, place, slice, strip, turn } = *visit;
+        let numbers = windows.numbers;
+        let all = windows.steps();
+        let column = panel * COLUMNS;
+        let columns = COLUMNS.min(windows.columns - column);
+        let first = operands.panels.wrapping_add(panel * windows.each_panel());
+        let length = numbers.slice().min(all - slice);
+        let begins = place == 0 && slice == 0;
+        let ends = place + 1 == windows.places.len() && slice + length == all;
+        let right = first.wrapping_add((place * all + slice) * numbers.step_bytes());
+        let next = right.wrapping_add(length * numbers.step_bytes());
+        let runs = Runs::new(windows, strip);
+        let soon = match runs.clone().next().filter(|_| ends) {
+            Some(run) => {
+                let place = Place { row: run.row, column, columns };
+                at.soon(&place, operands.inputs, operands.out, true)
+            }
+            None => Soon::nothing(),
+        };
+        soon.ask_beyond(length);
+        let tile = operands.sums.cast::<Tile>().wrapping_add(turn);
+        let (pixels, _) = windows.places[place];
+        let pixels_at = windows.strip(operands, strip, pixels, slice);
+        let reads = Reads {
+            strip: pixels_at.first,
+            panel: right,
+            next: next.wrapping_add(turn * length * numbers.ahead()),
+            apart: pixels_at.apart,
+            row: pixels_at.row,
+            soon: soon.two(tile.cast()),
+        };
+        let run = Run { steps: length, begins, elsewhere: None };
+        // SAFETY: the caller's promise; what is left of a tile is done before it is used again.
+        unsafe {
+            later.free(tile);
+            (*tile).multiply(unit, numbers, run, reads, |steps| later.some(steps));
+        }
+        if !ends {
+            return;
+        }
+        // SAFETY: as above; nobody else has the tile.
+        let sums = unsafe { &mut *tile };
+        if windows.in_parts() {
+            let mine = runs.clone().fold(0, |mine, run| mine | run.mask());
+            let again = sums.extraordinary(ROWS) & mine;
+            if again != 0 {
+                let at = |step: usize| {
+                    let (pixels, _) = windows.places[step / all];
+                    let left = windows.strip_at(operands.images, strip, pixels, step % all);
+                    [left, first.wrapping_add(step * numbers.step_bytes())]
+                };
+                let steps = windows.places.len() * all;
+                let packed = exact::Packed { at, apart: windows.apart, steps };
+                // SAFETY: as above.
+                unsafe { packed.multiply(sums.rows_mut(ROWS), again) };
+            }
+        }
+        for run in runs {
+            let place = Place { row: run.row, column, columns };
+            // SAFETY: the caller's promise; a run lies within the result.
+            unsafe { later.leave(tile, run.lines, place) };
+        }
     }
 }
 
@@ -407,14 +541,14 @@ unsafe fn gather<T: Copy>(from: *const T, apart: isize, to: &mut [T]) {
 
 /// Pixels of a strip that follow one another in the result.
 #[derive(Debug, Clone)]
-struct Run {
+struct PixelRun {
     /// Which of the strip's.
     lines: Range<usize>,
     /// The first one's place among all pixels of the result.
     row: usize,
 }
 
-impl Run {
+impl PixelRun {
     /// A bit for each.
     fn mask(&self) -> u32 {
         let up_to = |count: usize| ((1_u64 << count) - 1) as u32;
@@ -438,9 +572,9 @@ impl<'a> Runs<'a> {
 }
 
 impl Iterator for Runs<'_> {
-    type Item = Run;
+    type Item = PixelRun;
 
-    fn next(&mut self) -> Option<Run> {
+    fn next(&mut self) -> Option<PixelRun> {
         let Windows { result, padded, input, .. } = self.windows;
         while self.at < ROWS {
             let pixel = self.strip * ROWS + self.at;
@@ -451,7 +585,7 @@ impl Iterator for Runs<'_> {
             if image < input.count && y < result[0] && x < result[1] {
                 let end = (start + result[1] - x).min(ROWS);
                 let row = (image * result[0] + y) * result[1] + x;
-                return Some(Run { lines: start..end, row });
+                return Some(PixelRun { lines: start..end, row });
             }
         }
         None
