@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ir::LoopKernel          what is computed, for each element and each row, and where operands lie
+//!    steps.rs             its code, a softmax as what it consists of
 //!    lower.rs             passes over a row, each a straight-line program on vectors (vector.rs, functions.rs)
 //!    x86/                 registers, instructions of AVX-512, executable memory
 //! Generated::run_part     lines of memory that lie evenly are handed to the code
@@ -21,6 +22,8 @@ mod functions;
 mod lower;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 mod run;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+mod steps;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 mod vector;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]

@@ -97,10 +97,6 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
     if depth.0 != features || features < LEAST_FEATURES || columns.0 < LEAST_FEATURES {
         return None;
     }
-    // The library multiplies bf16 in the same unit and packs nothing. It is as fast or faster, but for convolutions that read
-    // pixels as they lie here too, and those that make many features of few: to pack those few costs little, and much is done to
-    // the result, which is done here to each tile.
-    let widens = kernel_height.0 * kernel_width.0 == 1 && columns.0 >= 2 * features;
     let mut places = Vec::new();
     for down in 0..kernel_height.0 {
         for right in 0..kernel_width.0 {
@@ -136,8 +132,12 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
     };
     let size = [result.get(2)?.0, result.get(3)?.0];
     let window = [[low(0)?, low(1)?], strides, size];
-    let columns = (columns.0, [columns.1, depth.1]);
-    let windows = Windows::new(numbers, image, window, &places, columns, finish)?;
+    let given = (columns.0, [columns.1, depth.1]);
+    let windows = Windows::new(numbers, image, window, &places, given, finish)?;
+    // The library multiplies bf16 in the same unit and packs nothing. It is as fast or faster, but for convolutions that read
+    // pixels as they lie here too, and those that make many features of few: to pack those few costs little, and much is done to
+    // the result, which is done here to each tile.
+    let widens = kernel_height.0 * kernel_width.0 == 1 && columns.0 >= 2 * features;
     let library = cfg!(feature = "onednn") && numbers == DType::BF16;
     (!library || widens || windows.reads_in_place()).then_some(windows)
 }

@@ -84,7 +84,7 @@ impl Tuned {
             .collect();
         let version = best.engine.as_deref().unwrap_or(title);
         let error =
-            best.error.map_or(String::new(), |error| format!("; off PyTorch's f32 by {error:.1e}"));
+            best.error.map_or(String::new(), |error| format!("; off PyTorch by {error:.1e}"));
         format!("{title} ({version}): {}{error}", each.join(", "))
     }
 }
