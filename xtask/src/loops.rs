@@ -12,8 +12,11 @@ use warpforge_engine::reference::Value;
 use warpforge_engine::{Executable, Fusion, Options, interface};
 use warpforge_hlo::{TensorType, Type, parse_verified};
 use warpforge_tensor::Tensor;
+use warpt_machine::inventory::{Machine, Request, Section};
+use warpt_machine::source::SystemRoot;
 use warpt_stats::{median, quantile};
-use warpt_suites::ceilings::triad;
+use warpt_suites::ceilings::Triad;
+use warpt_suites::micro::caches::Caches;
 
 use crate::Verdict;
 use crate::measurement::{Goal, Measured, Row, table, write_json};
@@ -24,9 +27,9 @@ pub(crate) struct Arguments {
     /// Only rows whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Elements of a tensor, in millions: with 4 bytes each, many times what the last cache holds.
-    #[arg(long, default_value_t = 64)]
-    millions: usize,
+    /// Megabytes of a tensor [default: four times the last cache, where six of them fit into half of the memory]
+    #[arg(long)]
+    megabytes: Option<usize>,
     /// How often each kernel runs, after one run that does not count.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
@@ -58,7 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let cpus = &cpus[..threads.min(cpus.len())];
     let pool = Arc::new(Pool::new(threads, &Placement::Pinned(cpus.to_vec()))?);
     let mut rows = Vec::new();
-    for (name, goal, text) in streams(arguments.millions << 20) {
+    let bytes = arguments.megabytes.map_or_else(tensor_bytes, |megabytes| megabytes << 20);
+    for (name, goal, text) in streams(bytes) {
         if wanted(name) {
             eprintln!("{name}");
             rows.push(stream(name, goal, &text, &pool, cpus, arguments.rounds)?);
@@ -77,6 +81,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
         write_json(path, &rows)?;
     }
     Ok(Verdict::clean_if(rows.iter().all(|row| row.met)))
+}
+
+/// Bytes of a tensor: four times the last cache and no less than 64 MB, where memory has room for such tensors, three of a
+/// kernel and three of the triad.
+fn tensor_bytes() -> usize {
+    const TENSORS: u64 = 6;
+    let sections = [Section::Cpu, Section::Memory];
+    let machine = Machine::collect(&SystemRoot::live(), &Request::live().only(&sections));
+    let memory = machine.memory.as_ref().and_then(|memory| memory.total_bytes).unwrap_or(8 << 30);
+    let wanted = (4 * Caches::of(&machine).last_bytes()).max(64 << 20);
+    wanted.min(memory / 2 / TENSORS) as usize
 }
 
 /// A program, made ready, and inputs for it.
@@ -138,9 +153,12 @@ fn stream(
     let mut ready = Ready::new(text, pool, Fusion::All).with_context(|| name.to_owned())?;
     ready.time()?;
     let bytes: u64 = ready.executable.report().iter().map(|step| step.cost.bytes).sum();
+    // Three arrays that are together as large as what the kernel reads and writes.
+    let doubles = bytes as usize / (3 * size_of::<f64>() * cpus.len());
+    let mut triad = Triad::new(cpus, doubles)?;
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds.max(1) {
-        let limit = triad(cpus)? * 1e-9;
+        let limit = triad.measure()? * 1e-9;
         let mut best = f64::INFINITY;
         for _ in 0..BEST_OF {
             best = best.min(ready.time()?);
@@ -198,19 +216,20 @@ fn measured(
     }
 }
 
-/// Programs over tensors of so many elements: name, goal, text.
-fn streams(elements: usize) -> Vec<(&'static str, Goal, String)> {
-    let columns = 1024;
-    let shape = format!("{}x{columns}", elements / columns);
+/// Programs over tensors of so many bytes: name, goal, text.
+fn streams(bytes: usize) -> Vec<(&'static str, Goal, String)> {
+    const COLUMNS: usize = 1024;
+    let [single, half] = [4, 2].map(|size| bytes / size / COLUMNS);
+    let [wide, narrow] = [single, half].map(|rows| format!("{rows}x{COLUMNS}"));
     vec![
-        ("relu_f32", CHAINS, chain(&shape, "f32", RELU)),
-        ("relu_bf16", CHAINS, chain(&shape, "bf16", RELU)),
-        ("gelu_f32", CHAINS, chain(&shape, "f32", GELU)),
-        ("gelu_bf16", CHAINS, chain(&shape, "bf16", GELU)),
-        ("silu_times_f32", CHAINS, chain(&shape, "f32", SILU)),
-        ("softmax_f32", ROWS, rows_of(&shape, elements / columns, "f32", SOFTMAX)),
-        ("layer_norm_f32", ROWS, rows_of(&shape, elements / columns, "f32", LAYER_NORM)),
-        ("rms_norm_f32", ROWS, rows_of(&shape, elements / columns, "f32", RMS_NORM)),
+        ("relu_f32", CHAINS, chain(&wide, "f32", RELU)),
+        ("relu_bf16", CHAINS, chain(&narrow, "bf16", RELU)),
+        ("gelu_f32", CHAINS, chain(&wide, "f32", GELU)),
+        ("gelu_bf16", CHAINS, chain(&narrow, "bf16", GELU)),
+        ("silu_times_f32", CHAINS, chain(&wide, "f32", SILU)),
+        ("softmax_f32", ROWS, rows_of(&wide, single, "f32", SOFTMAX)),
+        ("layer_norm_f32", ROWS, rows_of(&wide, single, "f32", LAYER_NORM)),
+        ("rms_norm_f32", ROWS, rows_of(&wide, single, "f32", RMS_NORM)),
     ]
 }
 

@@ -23,7 +23,7 @@ pub struct Ceilings {
     pub f32_flops: f64,
     /// Of bf16, accumulated in f32.
     pub bf16_flops: f64,
-    /// Bytes a second that a triad moves.
+    /// Bytes a second that a triad over arrays of 32 MB moves.
     pub memory_bytes: f64,
 }
 
@@ -48,7 +48,7 @@ pub fn measure(cpus: &[usize]) -> Result<Ceilings, SuiteError> {
     let f32_flops = best(Dtype::F32)?;
     // Without instructions for bf16 the numbers are widened.
     let bf16_flops = best(Dtype::Bf16)?.max(f32_flops);
-    Ok(Ceilings { f32_flops, bf16_flops, memory_bytes: triad(cpus)? })
+    Ok(Ceilings { f32_flops, bf16_flops, memory_bytes: Triad::new(cpus, ELEMENTS)?.measure()? })
 }
 
 fn arithmetic(kernel: PeakKernel, cpus: &[usize]) -> Result<f64, SuiteError> {
@@ -70,36 +70,50 @@ fn arithmetic(kernel: PeakKernel, cpus: &[usize]) -> Result<f64, SuiteError> {
     Ok(kernel.block_operations() * blocks as f64 * cpus.len() as f64 / fastest)
 }
 
-/// Bytes a second that a triad over arrays of 32 MB moves on these CPUs at once: the best of a few.
-pub fn triad(cpus: &[usize]) -> Result<f64, SuiteError> {
-    let mut arrays = Vec::with_capacity(cpus.len());
-    for _ in cpus {
-        let mut each = Vec::with_capacity(3);
-        for _ in 0..3 {
-            each.push(Buffer::of::<f64>(ELEMENTS)?);
+/// A triad, `a = b + 3 c`, of doubles on some CPUs at once: each has arrays of its own.
+#[derive(Debug)]
+pub struct Triad<'a> {
+    cpus: &'a [usize],
+    arrays: Vec<[Buffer; 3]>,
+    elements: usize,
+}
+
+impl<'a> Triad<'a> {
+    /// With three arrays of so many doubles for each CPU, all of them written once: memory that is only read is all one page
+    /// of zeros, in the nearest cache.
+    pub fn new(cpus: &'a [usize], elements: usize) -> Result<Self, SuiteError> {
+        let mut arrays = Vec::with_capacity(cpus.len());
+        for _ in cpus {
+            let array = || Buffer::of::<f64>(elements);
+            arrays.push([array()?, array()?, array()?]);
         }
-        arrays.push(each);
-    }
-    let way = Way::available()[0];
-    let mut fastest = f64::INFINITY;
-    // The first time brings the memory in.
-    for _ in 0..=REPEATS {
-        let items: Vec<&mut Vec<Buffer>> = arrays.iter_mut().collect();
-        let triad = |_: usize, buffers: &mut Vec<Buffer>| {
-            let [target, first, second] = buffers.as_mut_slice() else { return 0.0 };
-            let (first, second) = (first.as_slice::<f64>(), second.as_slice::<f64>());
-            run(
-                way,
-                StreamKernel::Triad,
-                Arrays { target: target.as_mut_slice(), first, second },
-                3.0,
-            )
+        let items: Vec<&mut [Buffer; 3]> = arrays.iter_mut().collect();
+        let fill = |_: usize, buffers: &mut [Buffer; 3]| {
+            for (buffer, value) in buffers.iter_mut().zip([0.0, 1.0, 2.0]) {
+                buffer.as_mut_slice::<f64>().fill(value);
+            }
         };
-        let ran = run_pinned(cpus, items, |_| (), triad, |_| ())?;
-        fastest = fastest.min(ran.elapsed_ns * 1e-9);
+        run_pinned(cpus, items, |_| (), fill, |_| ())?;
+        Ok(Self { cpus, arrays, elements })
     }
-    let bytes = StreamKernel::Triad.bytes_per_element() * ELEMENTS * cpus.len();
-    Ok(bytes as f64 / fastest)
+
+    /// Bytes a second: the best of a few runs.
+    pub fn measure(&mut self) -> Result<f64, SuiteError> {
+        let way = Way::available()[0];
+        let mut fastest = f64::INFINITY;
+        for _ in 0..REPEATS {
+            let items: Vec<&mut [Buffer; 3]> = self.arrays.iter_mut().collect();
+            let triad = |_: usize, [target, first, second]: &mut [Buffer; 3]| {
+                let (first, second) = (first.as_slice::<f64>(), second.as_slice::<f64>());
+                let arrays = Arrays { target: target.as_mut_slice(), first, second };
+                run(way, StreamKernel::Triad, arrays, 3.0)
+            };
+            let ran = run_pinned(self.cpus, items, |_| (), triad, |_| ())?;
+            fastest = fastest.min(ran.elapsed_ns * 1e-9);
+        }
+        let bytes = StreamKernel::Triad.bytes_per_element() * self.elements * self.cpus.len();
+        Ok(bytes as f64 / fastest)
+    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::observe::Phases;
 use crate::pattern::sizes;
 use crate::plan::{Buffer, Control, Settings, StepReport};
 use crate::pool::Pool;
-use crate::products::tiles::TiledBatch;
+use crate::products::tiles::{FewRows, TiledBatch};
 use crate::products::{Product, TiledProduct};
 #[cfg(feature = "onednn")]
 use crate::products::{is_for_library, tiles};
@@ -191,6 +191,17 @@ impl Device {
         Some(Arc::new(made.ok()?))
     }
 
+    /// The product as streams, where it has few rows.
+    fn few_rows(
+        &self,
+        product: &Product,
+        weights: Option<*const u8>,
+        cost: Cost,
+    ) -> Option<Arc<dyn Kernel>> {
+        let phases = Phases::new(self.settings.observed);
+        Some(Arc::new(FewRows::new(product, weights, &self.pool, phases, cost).ok()?))
+    }
+
     /// The convolution by tiles, where they take it.
     fn tiled_convolution(
         &self,
@@ -214,6 +225,9 @@ impl Device {
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
         let weights = fixed.get(product.operands[1]).copied().flatten();
+        if let Some(few) = self.few_rows(product, weights, cost) {
+            return (few, None);
+        }
         let batch = !product.batch.is_empty();
         if (batch || weights.is_some() || tiles::worth_packing(product))
             && let Some(tiled) = self.tiled_product(product, weights, cost)
@@ -310,8 +324,9 @@ impl Device {
         cost: Cost,
     ) -> (Arc<dyn Kernel>, Option<String>) {
         let weights = fixed.get(product.operands[1]).copied().flatten();
-        if let Some(tiled) = self.tiled_product(product, weights, cost) {
-            return (tiled, None);
+        let few = self.few_rows(product, weights, cost);
+        if let Some(made) = few.or_else(|| self.tiled_product(product, weights, cost)) {
+            return (made, None);
         }
         (Arc::new(Portable { product: product.clone(), cost }), None)
     }

@@ -91,7 +91,10 @@ impl<'a> Reader<'a> {
     fn chain(&self, op: &'a Op) -> Option<(usize, Chain<'a>)> {
         let OpKind::Convolution(numbers) = &op.kind else { return None };
         let ty = self.function.ty(op.results[0]).tensor()?;
-        if ty.dtype() != Some(DType::F32) || !self.weights.contains(op.operands[1]) {
+        let kernel = self.function.ty(op.operands[1]).tensor()?;
+        // Factors of f32 in a narrow kernel would be rounded.
+        let wide = [ty, kernel].iter().all(|ty| ty.dtype() == Some(DType::F32));
+        if !wide || !self.weights.contains(op.operands[1]) {
             return None;
         }
         let feature = numbers.dimensions.output_feature as usize;

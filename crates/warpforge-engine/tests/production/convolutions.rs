@@ -250,6 +250,37 @@ fn what_follows_a_window_is_done_to_its_tiles() {
     }
 }
 
+/// Pixels that make many features out of few, one after the other: scaled, with a summand of their shape; strips that are not
+/// full, several steps and panels, of which threads have some.
+#[test]
+fn what_follows_pixels_is_done_in_the_order_of_memory() {
+    for (height, width, from, to) in [(3, 5, 64, 96), (13, 18, 64, 256), (2, 33, 96, 128)] {
+        let tensor =
+            |features: usize, dtype: &str| format!("tensor<2x{height}x{width}x{features}x{dtype}>");
+        let (image, result) = (tensor(from, "bf16"), tensor(to, "f32"));
+        let (kernel, row) = (format!("tensor<1x1x{from}x{to}xbf16>"), format!("tensor<{to}xf32>"));
+        let text = format!(
+            "func.func @main(%a: {image}, %b: {kernel}, %c: {row}, %d: {row}, %e: {result}) -> {result} {{
+  %zero = stablehlo.constant dense<0.0> : {result}
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
+             window = {{stride = [1, 1], pad = [[0, 0], [0, 0]], rhs_dilate = [1, 1]}} \
+             {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> {result}
+  %1 = stablehlo.broadcast_in_dim %c, dims = [3] : ({row}) -> {result}
+  %2 = stablehlo.multiply %0, %1 : {result}
+  %3 = stablehlo.broadcast_in_dim %d, dims = [3] : ({row}) -> {result}
+  %4 = stablehlo.add %2, %3 : {result}
+  %5 = stablehlo.add %4, %e : {result}
+  %6 = stablehlo.maximum %5, %zero : {result}
+  return %6 : {result}
+}}"
+        );
+        let report = check_with_weights(&text);
+        if has_matrix_unit() {
+            assert!(report.iter().any(|step| step.backend == "tiles"), "{report:?}");
+        }
+    }
+}
+
 fn floats(value: &Value) -> Vec<f64> {
     let Value::Tensor(tensor) = value else { panic!("no tensor") };
     tensor.floats().unwrap()

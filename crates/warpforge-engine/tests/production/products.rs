@@ -257,3 +257,40 @@ fn batches_in_every_orientation() {
         }
     }
 }
+
+/// Few rows: every number of them, ends of vectors, of blocks of numbers in 12 bits and of tiles, and what follows; with a
+/// right operand that changes and with one that does not.
+#[test]
+fn few_rows() {
+    for rows in [1, 2, 3, 4, 5, 8] {
+        for (depth, columns) in [(64, 32), (128, 33), (384, 70), (1000, 95), (1024, 64)] {
+            let text = format!(
+                "func.func @main(%x: tensor<{rows}x{depth}xOF>, %w: tensor<{columns}x{depth}xOF>, %b: tensor<{columns}xTO>, %y: tensor<{rows}x{columns}xTO>) -> tensor<{rows}x{columns}xTO> {{
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<{rows}x{depth}xOF>, tensor<{columns}x{depth}xOF>) -> tensor<{rows}x{columns}xTO>
+  %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<{columns}xTO>) -> tensor<{rows}x{columns}xTO>
+  %s = stablehlo.add %p, %c : tensor<{rows}x{columns}xTO>
+  %m = stablehlo.multiply %s, %y : tensor<{rows}x{columns}xTO>
+  return %m : tensor<{rows}x{columns}xTO>
+}}"
+            );
+            for text in each_type(&text) {
+                for found in [check(&text), check_with_weights(&text)] {
+                    let found = backends(&found);
+                    assert!(!found.contains(&"tiles"), "{found:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Few rows of a batch of matrices.
+#[test]
+fn few_rows_of_a_batch() {
+    let text = "func.func @main(%x: tensor<3x2x80xOF>, %w: tensor<3x40x80xOF>) -> tensor<3x2x40xTO> {
+  %p = stablehlo.dot_general %x, %w, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<3x2x80xOF>, tensor<3x40x80xOF>) -> tensor<3x2x40xTO>
+  return %p : tensor<3x2x40xTO>
+}";
+    for text in each_type(text) {
+        check(&text);
+    }
+}

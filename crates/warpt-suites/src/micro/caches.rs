@@ -5,7 +5,7 @@ use warpt_machine::inventory::Machine;
 
 /// The sizes of the data caches as one core sees them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Caches {
+pub struct Caches {
     /// Bytes per level, nearest first: what is reported, or what is assumed.
     levels: Vec<u64>,
     /// Whether the inventory reported them.
@@ -14,7 +14,7 @@ pub(super) struct Caches {
 
 impl Caches {
     /// The caches of a machine.
-    pub(super) fn of(machine: &Machine) -> Self {
+    pub fn of(machine: &Machine) -> Self {
         let caches = machine.cpu.as_ref().and_then(|cpu| cpu.caches.as_ref());
         let sized = caches.into_iter().flatten().filter_map(|cache| {
             let data =
@@ -54,7 +54,7 @@ impl Caches {
     }
 
     /// The size of the last level.
-    pub(super) fn last_bytes(&self) -> u64 {
+    pub fn last_bytes(&self) -> u64 {
         self.levels.last().copied().unwrap_or(32 << 20)
     }
 

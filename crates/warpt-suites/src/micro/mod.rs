@@ -1,7 +1,7 @@
 //! The micro suite: one benchmark per module, each small enough to know what it measures.
 
 pub mod cache_bandwidth;
-mod caches;
+pub mod caches;
 pub mod cpu_flops;
 pub mod disk;
 pub mod gpu;

@@ -250,6 +250,23 @@ impl FinishAt {
         soon
     }
 
+    /// Asks for a row, of so many columns, of the matrices that tiles will be combined with.
+    #[inline(always)]
+    pub(super) fn ask_for_row(&self, place: &Place, inputs: &[*const u8]) {
+        #[cfg(target_arch = "x86_64")]
+        for (_, input, lying) in self.passes.iter().flat_map(|pass| &pass.others) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let beside = lying.beside(place, inputs[*input].cast_mut());
+            if beside.column != 1 || beside.row == 0 {
+                continue;
+            }
+            for line in (0..place.columns * beside.dtype.bytes()).step_by(64) {
+                // SAFETY: asking for memory that is not there does nothing.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(beside.start.wrapping_add(line).cast()) };
+            }
+        }
+    }
+
     /// Where the numbers of a whole tile go as they are, if nothing follows.
     #[inline(always)]
     pub(super) fn straight(&self, place: &Place, out: *mut u8) -> Option<Target> {
@@ -288,11 +305,43 @@ impl FinishAt {
         inputs: &[*const u8],
         out: *mut u8,
     ) {
-        let result = self.out.beside(place, out);
+        // SAFETY: the caller's promise.
+        unsafe { self.finish_as(sums, place, inputs, out, |beside| beside) };
+    }
+
+    /// The same for one row of tiles that lie beside one another: the sums are those of the first tile, then of the second.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::finish`]; the result lies as a matrix.
+    #[inline(always)]
+    pub(super) unsafe fn finish_row(
+        &self,
+        sums: &mut Sums,
+        place: &Place,
+        inputs: &[*const u8],
+        out: *mut u8,
+    ) {
+        let next = |beside: Beside| Beside { row: beside.column * COLUMNS as isize, ..beside };
+        // SAFETY: the caller's promise.
+        unsafe { self.finish_as(sums, place, inputs, out, next) };
+    }
+
+    /// The same with other matrices turned.
+    #[inline(always)]
+    unsafe fn finish_as(
+        &self,
+        sums: &mut Sums,
+        place: &Place,
+        inputs: &[*const u8],
+        out: *mut u8,
+        turned: impl Fn(Beside) -> Beside,
+    ) {
+        let result = turned(self.out.beside(place, out));
         for Pass { others, then } in &self.passes {
             let written = then.is_none().then_some(&result);
             for (at, (op, input, lying)) in others.iter().enumerate() {
-                let other = lying.beside(place, inputs[*input].cast_mut());
+                let other = turned(lying.beside(place, inputs[*input].cast_mut()));
                 let written = written.filter(|_| at + 1 == others.len());
                 // SAFETY: the caller's promise.
                 unsafe { combine(sums, *op, &other, written, place.columns) };

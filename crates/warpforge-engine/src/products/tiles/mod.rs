@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 mod batch;
+mod few;
 mod finish;
 mod matrices;
 mod multiplier;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use warpforge_tensor::DType;
 
 pub(crate) use self::batch::TiledBatch;
+pub(crate) use self::few::FewRows;
 pub(crate) use self::finish::{Finish, Lying, Out};
 pub(crate) use self::matrices::{Image, WindowOperands, Windows};
 pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};

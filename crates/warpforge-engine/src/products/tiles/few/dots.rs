@@ -1,0 +1,187 @@
+//! Dot products of few rows with as many columns as there are streams.
+#![allow(unsafe_code)]
+
+/// Columns that are read side by side: one stream alone does not keep all requests busy that a core can have underway.
+pub(super) const STREAMS: usize = 4;
+/// Rows that are multiplied at a time; with more, columns are read again, from a near cache.
+pub(super) const MOST_TOGETHER: usize = 4;
+/// Bytes that a stream is asked for in advance.
+pub(super) const AHEAD: usize = 1024;
+
+/// Rows of the left operand, whose numbers follow one another: where the first begins, and bytes from one to the next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) start: *const u8,
+    pub(super) step: isize,
+    pub(super) count: usize,
+}
+
+/// Where columns of the right operand begin, whose numbers follow one another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Columns(pub(super) [*const u8; STREAMS]);
+
+/// One number for each row and column.
+pub(super) type Dots = [[f32; STREAMS]; MOST_TOGETHER];
+
+/// Whether this machine has an instruction that multiplies pairs of bf16.
+pub(super) fn multiplies_bf16() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let there = std::arch::is_x86_feature_detected!("avx512bf16");
+    #[cfg(not(target_arch = "x86_64"))]
+    let there = false;
+    there
+}
+
+/// Calls one of the forms of a function for a number of rows, at most [`MOST_TOGETHER`].
+macro_rules! for_rows {
+    ($count:expr, $function:ident($($argument:expr),*)) => {
+        match $count {
+            1 => $function::<1>($($argument),*),
+            2 => $function::<2>($($argument),*),
+            3 => $function::<3>($($argument),*),
+            _ => $function::<4>($($argument),*),
+        }
+    };
+}
+pub(super) use for_rows;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{of_bf16, of_f32};
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn of_f32(_: &Rows, _: &Columns, _: usize) -> Dots {
+    unreachable!("streams need 512-bit vectors");
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn of_bf16(_: &Rows, _: &Columns, _: usize) -> Dots {
+    unreachable!("streams need 512-bit vectors");
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_dpbf16_ps, _mm512_fmadd_ps,
+        _mm512_loadu_epi16, _mm512_loadu_ps, _mm512_maskz_loadu_epi16, _mm512_maskz_loadu_ps,
+        _mm512_reduce_add_ps, _mm512_setzero_ps, _mm512_setzero_si512,
+    };
+
+    use super::{AHEAD, Columns, Dots, MOST_TOGETHER, Rows, STREAMS};
+
+    /// Of f32.
+    ///
+    /// # Safety
+    ///
+    /// The machine has 512-bit vectors; rows and columns lead to `depth` numbers each.
+    #[target_feature(enable = "avx512f")]
+    pub(in super::super) unsafe fn of_f32(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+        // SAFETY: the caller's promise.
+        unsafe { for_rows!(rows.count, f32_dots(rows, columns, depth)) }
+    }
+
+    /// Of bf16, whose products are summed in f32.
+    ///
+    /// # Safety
+    ///
+    /// As for [`of_f32`], and the machine [multiplies bf16](super::multiplies_bf16).
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    pub(in super::super) unsafe fn of_bf16(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+        // SAFETY: the caller's promise.
+        unsafe { for_rows!(rows.count, bf16_dots(rows, columns, depth)) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    unsafe fn f32_dots<const ROWS: usize>(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+        const LANES: usize = 16;
+        let mut sums = [[_mm512_setzero_ps(); STREAMS]; ROWS];
+        let row = |row: usize| rows.start.wrapping_offset(row as isize * rows.step).cast::<f32>();
+        // SAFETY: the caller's promise; a mask leaves out what is behind the end.
+        unsafe {
+            for at in (0..depth / LANES * LANES).step_by(LANES) {
+                let mut left = [_mm512_setzero_ps(); ROWS];
+                for (index, left) in left.iter_mut().enumerate() {
+                    *left = _mm512_loadu_ps(row(index).add(at));
+                }
+                for (stream, column) in columns.0.iter().enumerate() {
+                    let place = column.cast::<f32>().add(at);
+                    _mm_prefetch::<_MM_HINT_T0>(place.cast::<i8>().wrapping_add(AHEAD));
+                    let right = _mm512_loadu_ps(place);
+                    for (left, sums) in left.iter().zip(&mut sums) {
+                        sums[stream] = _mm512_fmadd_ps(*left, right, sums[stream]);
+                    }
+                }
+            }
+            let (at, rest) = (depth / LANES * LANES, depth % LANES);
+            if rest > 0 {
+                let mask = (1 << rest) - 1;
+                for (stream, column) in columns.0.iter().enumerate() {
+                    let right = _mm512_maskz_loadu_ps(mask, column.cast::<f32>().add(at));
+                    for (index, sums) in sums.iter_mut().enumerate() {
+                        let left = _mm512_maskz_loadu_ps(mask, row(index).add(at));
+                        sums[stream] = _mm512_fmadd_ps(left, right, sums[stream]);
+                    }
+                }
+            }
+        }
+        added(&sums)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    unsafe fn bf16_dots<const ROWS: usize>(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+        const LANES: usize = 32;
+        let mut sums = [[_mm512_setzero_ps(); STREAMS]; ROWS];
+        let row = |row: usize| rows.start.wrapping_offset(row as isize * rows.step).cast::<i16>();
+        // SAFETY: the caller's promise; a mask leaves out what is behind the end.
+        unsafe {
+            for at in (0..depth / LANES * LANES).step_by(LANES) {
+                let mut left = [pairs(_mm512_setzero_si512()); ROWS];
+                for (index, left) in left.iter_mut().enumerate() {
+                    *left = pairs(_mm512_loadu_epi16(row(index).add(at)));
+                }
+                for (stream, column) in columns.0.iter().enumerate() {
+                    let place = column.cast::<i16>().add(at);
+                    _mm_prefetch::<_MM_HINT_T0>(place.cast::<i8>().wrapping_add(AHEAD));
+                    let right = pairs(_mm512_loadu_epi16(place));
+                    for (left, sums) in left.iter().zip(&mut sums) {
+                        sums[stream] = _mm512_dpbf16_ps(sums[stream], *left, right);
+                    }
+                }
+            }
+            let (at, rest) = (depth / LANES * LANES, depth % LANES);
+            if rest > 0 {
+                let mask = (1 << rest) - 1;
+                for (stream, column) in columns.0.iter().enumerate() {
+                    let right = _mm512_maskz_loadu_epi16(mask, column.cast::<i16>().add(at));
+                    for (index, sums) in sums.iter_mut().enumerate() {
+                        let left = _mm512_maskz_loadu_epi16(mask, row(index).add(at));
+                        sums[stream] = _mm512_dpbf16_ps(sums[stream], pairs(left), pairs(right));
+                    }
+                }
+            }
+        }
+        added(&sums)
+    }
+
+    /// A vector of bits as pairs of bf16.
+    #[inline(always)]
+    pub(in super::super) fn pairs(bits: __m512i) -> __m512bh {
+        // SAFETY: both are 64 bytes, of which all values are good.
+        unsafe { std::mem::transmute(bits) }
+    }
+
+    /// The sums over all lanes.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in super::super) fn added<const ROWS: usize>(sums: &[[__m512; STREAMS]; ROWS]) -> Dots {
+        let mut dots = [[0.0; STREAMS]; MOST_TOGETHER];
+        for (dots, sums) in dots.iter_mut().zip(sums) {
+            for (dot, sum) in dots.iter_mut().zip(sums) {
+                *dot = _mm512_reduce_add_ps(*sum);
+            }
+        }
+        dots
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::{added, pairs};
