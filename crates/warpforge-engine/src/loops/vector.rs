@@ -457,6 +457,40 @@ fn accumulate<T: Copy, W: Copy>(
     }
 }
 
+/// Combines numbers of several runs, each as long as the result, place by place.
+#[inline(always)]
+fn combine_runs<T: Copy, W: Copy>(
+    out: &mut [T],
+    runs: &[&[T]],
+    initial: W,
+    load: impl Fn(T) -> W,
+    combine: impl Fn(W, W) -> W,
+    store: impl Fn(W) -> T,
+) {
+    /// Numbers that stay in registers.
+    const CHUNK: usize = 32;
+    let (chunks, rest) = out.as_chunks_mut::<CHUNK>();
+    let whole = chunks.len() * CHUNK;
+    for (at, out) in chunks.iter_mut().enumerate() {
+        let mut sums = [initial; CHUNK];
+        for run in runs {
+            let (values, _) = run[at * CHUNK..].as_chunks::<CHUNK>();
+            if let Some(values) = values.first() {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum = combine(*sum, load(*value));
+                }
+            }
+        }
+        for (out, sum) in out.iter_mut().zip(&sums) {
+            *out = store(*sum);
+        }
+    }
+    for (at, out) in rest.iter_mut().enumerate() {
+        let values = runs.iter().map(|run| load(run[whole + at]));
+        *out = store(values.fold(initial, &combine));
+    }
+}
+
 /// The functions above, compiled for one set of instructions.
 macro_rules! compiled_for {
     ($module:ident, $fma:literal $(, $features:literal)?) => {
@@ -504,6 +538,14 @@ macro_rules! compiled_for {
                 load: impl Fn(T) -> W, combine: impl Fn(W, W) -> W,
             ) {
                 super::accumulate(sums, from, stride, load, combine);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn combine_runs<T: Copy, W: Copy>(
+                out: &mut [T], runs: &[&[T]], initial: W,
+                load: impl Fn(T) -> W, combine: impl Fn(W, W) -> W, store: impl Fn(W) -> T,
+            ) {
+                super::combine_runs(out, runs, initial, load, combine, store);
             }
 
             $(#[target_feature(enable = $features)])?

@@ -1,14 +1,16 @@
 //! What is read only as narrower numbers, in other shapes, is narrowed before its shape is changed: whoever makes it writes it so,
-//! and whoever reads it finds it where it lies.
+//! and whoever reads it finds it where it lies. What was widened for nothing but to be looked up or to find the greatest in a
+//! window, and narrowed again, stays narrow.
 
 use std::collections::{HashMap, HashSet};
 
-use warpforge_hlo::ir::{Function, Op, OpKind, Program, ValueId};
-use warpforge_hlo::types::{ElementType, TensorType};
+use warpforge_hlo::ir::{Binary, Function, Op, OpKind, Program, Region, ValueId};
+use warpforge_hlo::types::{ElementType, TensorType, Type};
 use warpforge_tensor::DType;
 
 use super::{Pass, Rewriter, rewrite};
 use crate::EngineError;
+use crate::pattern::combining;
 
 /// Views that are looked through at most, one behind the other.
 const MOST_VIEWS: usize = 16;
@@ -37,7 +39,21 @@ impl Pass for NarrowEarly {
                     let Some(ty) = function.ty(op.results[0]).tensor().cloned() else { continue };
                     let dtype = rewriter.tensor(from).map(|ty| ty.element.clone());
                     let ty = TensorType { element: dtype.unwrap_or(ty.element.clone()), ..ty };
-                    let new = rewriter.emit_one(op.kind.clone(), vec![from], ty, op);
+                    let mut operands = rewriter.values(&op.operands[1..]);
+                    let mut regions = Vec::new();
+                    if let Some(binary) = greatest(op) {
+                        let one = TensorType {
+                            element: ty.element.clone(),
+                            ..TensorType::new(DType::F32, &[])
+                        };
+                        for operand in &mut operands {
+                            *operand =
+                                rewriter.emit_one(OpKind::Convert, vec![*operand], one.clone(), op);
+                        }
+                        regions.push(region(&mut rewriter, binary, &one, op));
+                    }
+                    operands.insert(0, from);
+                    let new = rewriter.emit_with(op.kind.clone(), operands, ty, regions, op);
                     narrow.insert(op.results[0], new);
                     continue;
                 }
@@ -64,6 +80,34 @@ impl Pass for NarrowEarly {
 /// Whether an op only says where the elements of its operand lie.
 fn is_view(op: &Op) -> bool {
     matches!(op.kind, OpKind::Reshape | OpKind::Transpose { .. } | OpKind::Slice { .. })
+}
+
+/// Whether an op looks up whole elements of a value, or finds the greatest or least of them, which is one of them.
+fn picks(op: &Op, value: ValueId) -> bool {
+    let picks = matches!(op.kind, OpKind::Gather { .. }) || greatest(op).is_some();
+    picks && op.operands[0] == value && !op.operands[1..].contains(&value)
+}
+
+/// What finds the greatest or least number in a window, if an op does.
+fn greatest(op: &Op) -> Option<Binary> {
+    let (OpKind::ReduceWindow(_), [_, _], [region]) =
+        (&op.kind, op.operands.as_slice(), op.regions.as_slice())
+    else {
+        return None;
+    };
+    combining(region).filter(|binary| matches!(binary, Binary::Maximum | Binary::Minimum))
+}
+
+/// A region that combines two numbers of a type.
+fn region(rewriter: &mut Rewriter, binary: Binary, ty: &TensorType, origin: &Op) -> Region {
+    let arguments = vec![
+        rewriter.fresh_argument(Type::Tensor(ty.clone())),
+        rewriter.fresh_argument(Type::Tensor(ty.clone())),
+    ];
+    let outer = rewriter.open();
+    let found = rewriter.emit_one(OpKind::Binary(binary), arguments.clone(), ty.clone(), origin);
+    rewriter.emit(OpKind::Return, vec![found], Vec::new(), origin);
+    Region { arguments, ops: rewriter.close(outer) }
 }
 
 struct Reader<'a> {
@@ -97,13 +141,19 @@ impl<'a> Reader<'a> {
         if is_view(op) || matches!(op.kind, OpKind::Constant(_)) {
             return None;
         }
+        // Where it was narrow before, nothing is narrowed that was not.
+        let widened = op.operands.first().and_then(|from| self.dtype(*from));
+        let widened = widened.filter(|dtype| self.before_widening(op, *dtype).is_some());
         let readers = self.readers.get(&value)?;
-        readers.iter().any(|reader| is_view(reader)).then_some(())?;
-        self.only(value, MOST_VIEWS)
+        let moves = |reader: &&Op| is_view(reader) || (widened.is_some() && picks(reader, value));
+        readers.iter().any(moves).then_some(())?;
+        let found = self.only(value, MOST_VIEWS, widened.is_some())?;
+        widened.is_none_or(|dtype| dtype == found).then_some(found)
     }
 
-    /// The one narrower type that a value is read as by all that read it, behind so many views at most.
-    fn only(&self, value: ValueId, views: usize) -> Option<DType> {
+    /// The one narrower type that a value is read as by all that read it, behind so many views at most; where it was narrow
+    /// before, behind ops that pick elements, too.
+    fn only(&self, value: ValueId, views: usize, widened: bool) -> Option<DType> {
         if self.dtype(value)? != DType::F32 || self.elsewhere.contains(&value) {
             return None;
         }
@@ -111,7 +161,9 @@ impl<'a> Reader<'a> {
         for reader in self.readers.get(&value)? {
             let dtype = match &reader.kind {
                 OpKind::Convert => self.dtype(reader.results[0])?,
-                _ if is_view(reader) => self.only(reader.results[0], views.checked_sub(1)?)?,
+                _ if is_view(reader) || (widened && picks(reader, value)) => {
+                    self.only(reader.results[0], views.checked_sub(1)?, widened)?
+                }
                 _ => return None,
             };
             if !matches!(dtype, DType::BF16 | DType::F16) || found.is_some_and(|one| one != dtype) {
@@ -131,7 +183,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The values that a region and those in it read.
-fn read_in(region: &warpforge_hlo::ir::Region, found: &mut HashSet<ValueId>) {
+fn read_in(region: &Region, found: &mut HashSet<ValueId>) {
     for op in &region.ops {
         found.extend(op.operands.iter().copied());
         op.regions.iter().for_each(|region| read_in(region, found));

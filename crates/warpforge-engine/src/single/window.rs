@@ -38,6 +38,11 @@ impl Dimension {
         usize::try_from(at).ok().filter(|at| *at < self.from)
     }
 
+    /// Whether the window does not move along it.
+    fn is_still(&self) -> bool {
+        (self.window, self.stride, self.low, self.from) == (1, 1, 0, self.to)
+    }
+
     /// The places of the result for which a place of the window shows an element.
     fn inside(&self, window: usize) -> std::ops::Range<usize> {
         // The first place with `to * stride + shift >= 0`, and the first with `>= from`.
@@ -133,10 +138,7 @@ fn split(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Dimension) {
     };
     let mut run = 1;
     while let Some(last) = dimensions.last()
-        && last.window == 1
-        && last.stride == 1
-        && last.low == 0
-        && last.from == last.to
+        && last.is_still()
     {
         run *= last.to;
         dimensions.pop();
@@ -168,6 +170,28 @@ impl Sliding {
         // By value: what is called through a reference is not always made part of the loop.
         let load = move |x| arithmetic.load(x);
         let combine = move |a, b| arithmetic.combine(a, b);
+        let store = move |x| arithmetic.store(x);
+        if lane.is_still() {
+            pool.run_ranges(positions, grain, 4, &|range| {
+                let memory = &memory;
+                let mut at = vec![0; self.outer.len()];
+                let mut runs: Vec<&[T]> = Vec::new();
+                for position in range {
+                    let to = place(position, &self.outer, &mut at);
+                    runs.clear();
+                    starts(&self.outer, &at, 0, &mut |start| {
+                        // SAFETY: what the window shows lies within the tensor, as many elements as a lane has.
+                        runs.push(unsafe {
+                            std::slice::from_raw_parts(memory.from.add(start), lane.to)
+                        });
+                    });
+                    // SAFETY: the result has a lane for each position, and this thread alone writes it.
+                    let out = unsafe { std::slice::from_raw_parts_mut(memory.to.add(to), lane.to) };
+                    dispatch!(isa, combine_runs(out, &runs, initial, load, combine, store));
+                }
+            });
+            return;
+        }
         pool.run_ranges(positions, grain, 4, &|range| {
             // The whole is used, not the field alone, so that what says it may be shared counts.
             let memory = &memory;
@@ -212,6 +236,19 @@ impl Sliding {
             start += dimension.shown(*at, *window)? * dimension.from_step;
         }
         Some(start)
+    }
+}
+
+/// Where in the tensor the lanes begin that the window shows, from some dimension on, in order.
+fn starts(outer: &[Dimension], at: &[usize], start: usize, found: &mut dyn FnMut(usize)) {
+    let ([dimension, outer @ ..], [place, at @ ..]) = (outer, at) else {
+        found(start);
+        return;
+    };
+    for window in 0..dimension.window {
+        if let Some(shown) = dimension.shown(*place, window) {
+            starts(outer, at, start + shown * dimension.from_step, found);
+        }
     }
 }
 

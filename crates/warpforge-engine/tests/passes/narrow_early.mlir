@@ -1,4 +1,4 @@
-func.func @main(%x: tensor<6x12xf32>, %y: tensor<6x12xf32>) -> (tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>) {
+func.func @main(%x: tensor<6x12xf32>, %y: tensor<6x12xf32>, %w: tensor<4x8xbf16>, %z: tensor<5x1xi32>) -> (tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>) {
   // Both parts of the sum are read as bf16, in other shapes.
   %s = stablehlo.add %x, %y : tensor<6x12xf32>
   %a = stablehlo.slice %s [0:6, 0:6] : (tensor<6x12xf32>) -> tensor<6x6xf32>
@@ -19,5 +19,25 @@ func.func @main(%x: tensor<6x12xf32>, %y: tensor<6x12xf32>) -> (tensor<3x6x2xbf1
   %o = stablehlo.convert %n : (tensor<72xf32>) -> tensor<72xbf16>
   %p = stablehlo.convert %o : (tensor<72xbf16>) -> tensor<72xf32>
   %q = stablehlo.add %n, %p : tensor<72xf32>
-  return %d, %g, %k, %q : tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>
+  // What was widened to find the greatest in a window or to be looked up stays narrow; a sum does not.
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %n0 = stablehlo.convert %w : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %n1 = "stablehlo.reduce_window"(%n0, %low) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %t = stablehlo.maximum %l, %r : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %n2 = stablehlo.convert %n1 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+  %n3 = stablehlo.convert %w : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %n4 = "stablehlo.gather"(%n3, %z) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}> : (tensor<4x8xf32>, tensor<5x1xi32>) -> tensor<5x8xf32>
+  %n5 = stablehlo.convert %n4 : (tensor<5x8xf32>) -> tensor<5x8xbf16>
+  %n6 = stablehlo.convert %w : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %n7 = "stablehlo.reduce_window"(%n6, %zero) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %t = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %n8 = stablehlo.convert %n7 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+  return %d, %g, %k, %q, %n2, %n5, %n8 : tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>
 }

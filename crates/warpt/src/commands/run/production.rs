@@ -229,6 +229,8 @@ struct Repeated<'a> {
 
 impl Served for Repeated<'_> {
     fn run(&mut self) -> Result<()> {
+        // The memory of results that nobody has is used again.
+        self.last = None;
         self.last = Some(self.executable.run(self.values)?);
         Ok(())
     }

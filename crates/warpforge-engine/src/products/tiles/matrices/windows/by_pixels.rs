@@ -14,9 +14,9 @@ use super::{Operands, Windows};
 const AHEAD: usize = 1024;
 
 impl Windows {
-    /// Whether pixels are worked on one after the other: where more is written than read.
+    /// Whether pixels are worked on one after the other: where as much is written as read, or more.
     pub(super) fn goes_by_pixels(&self) -> bool {
-        let widens = self.columns > self.input.features && self.columns.is_multiple_of(COLUMNS);
+        let widens = self.columns >= self.input.features && self.columns.is_multiple_of(COLUMNS);
         self.direct && self.steps() <= self.numbers.slice() && widens
     }
 
