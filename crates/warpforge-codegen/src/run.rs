@@ -146,9 +146,9 @@ impl Generated {
         let walks: Result<Vec<Walk>, Unsupported> =
             lowered.streams.iter().map(|stream| Walk::new(kernel, *stream, line)).collect();
         let walks = walks?;
-        let (code, constants) = x86::assemble(&lowered, false)?;
+        let (code, constants) = x86::assemble(&lowered, None)?;
         let streaming = match large && line % LANES == 0 {
-            true => Some(Executable::new(&x86::assemble(&lowered, true)?.0)?),
+            true => Some(Executable::new(&x86::assemble(&lowered, Some(line))?.0)?),
             false => None,
         };
         Ok(Self {
@@ -233,7 +233,8 @@ impl Generated {
                     true => outputs[walk.operand].wrapping_offset(place * bytes) as u64,
                     false => inputs[walk.operand].wrapping_offset(place * bytes) as u64,
                 };
-                aligned &= !walk.is_output || walk.bytes != 4 || pointer % 64 == 0;
+                let vector = if walk.bytes > 1 { (LANES * walk.bytes) as u64 } else { 1 };
+                aligned &= !walk.is_output || pointer.is_multiple_of(vector);
                 frame.extend([pointer, (walk.step * bytes) as u64]);
             }
             for slot in 0..self.spills {

@@ -406,3 +406,48 @@ fn one_truth_value_for_a_row() {
         assert_eq!(out[at], if chosen[at / width] == 0 { b[at] } else { a[at] }, "at {at}");
     }
 }
+
+/// Code for what does not stay in caches computes the same bits, in both widths of a result, in rows and without, whatever
+/// the place it writes to.
+#[test]
+fn past_the_caches_the_numbers_are_the_same() {
+    if !has_code() {
+        return;
+    }
+    const ELEMENTS: usize = 4096;
+    let input = randoms(ELEMENTS, 11);
+    for (dtype, row) in [
+        (DType::F32, None),
+        (DType::BF16, None),
+        (DType::F32, Some(64)),
+        (DType::BF16, Some(512)),
+        (DType::F32, Some(ELEMENTS)),
+    ] {
+        let mut builder = Builder::new(ELEMENTS, row);
+        let x = builder.load(DType::F32, &[(ELEMENTS, 1)]);
+        let mut value = builder.binary(Binary::Multiply, x, x);
+        if row.is_some() {
+            let sum = builder.reduce(Binary::Add, 0.0, value);
+            value = builder.binary(Binary::Divide, x, sum);
+        }
+        builder.store(value, dtype);
+        let bytes = ELEMENTS * dtype.bytes();
+        // The first place is one for whole vectors, the others are not.
+        let computed = |large: bool, shift: usize| {
+            let code = Generated::new(&builder.kernel, large).unwrap();
+            let mut room = vec![0_u8; bytes + 128];
+            let first = room.as_ptr().align_offset(64) + shift;
+            let inputs = [input.as_ptr().cast::<u8>()];
+            // SAFETY: the room has as many bytes behind its first place.
+            unsafe { code.run_part(0..ELEMENTS, &inputs, &[room.as_mut_ptr().add(first)]) };
+            room[first..first + bytes].to_vec()
+        };
+        let plain = computed(false, 0);
+        for shift in [0, 4, 32] {
+            assert!(
+                computed(true, shift) == plain,
+                "{dtype:?} in rows of {row:?}, {shift} bytes on"
+            );
+        }
+    }
+}

@@ -10,7 +10,7 @@ use iced_x86::{Code, Instruction, Register};
 
 use crate::Unsupported;
 use crate::lower::{Format, Lowered, Pass, Reduced};
-use crate::vector::Fold;
+use crate::vector::{Fold, Node};
 use assembler::{Assembler, at};
 use emit::{Accumulator, Emitter, Pinned, Surroundings, worth_pinning};
 use registers::{
@@ -39,18 +39,39 @@ pub(crate) fn narrows() -> bool {
 }
 
 /// The function, and the numbers it reads.
+///
+/// For elements that are neither read from caches nor written to them (`streaming` is how many of them a line has) it asks in
+/// advance and writes past the caches.
 pub(crate) fn assemble(
     lowered: &Lowered,
-    streaming: bool,
+    streaming: Option<usize>,
 ) -> Result<(Vec<u8>, Vec<u32>), Unsupported> {
+    /// Elements that are asked for in advance: those of the next row, where it is not longer than this by far.
+    const AHEAD: usize = 512;
+    const LONGEST_ROW: usize = 4096;
     let mut formats: Vec<Format> = lowered.streams.iter().map(|(_, format, _)| *format).collect();
     let spilled = formats.len();
     formats.resize(spilled + lowered.spills, Format::Word);
-    let mut function = Function { assembler: Assembler::default(), formats, spilled, streaming };
+    let mut function = Function {
+        assembler: Assembler::default(),
+        formats,
+        spilled,
+        streaming: streaming.is_some(),
+    };
+    // Where rows pass by several times, memory would rest while they are computed with: the longest pass asks for the next.
+    let loads = |pass: &Pass| pass.body.nodes.iter().any(|node| matches!(node, Node::Load { .. }));
+    let passes = lowered.passes.iter().enumerate().filter(|(_, pass)| loads(pass));
+    let longest = passes.max_by_key(|(_, pass)| pass.body.nodes.len()).map(|(at, _)| at);
+    let several = lowered.passes.iter().filter(|pass| loads(pass)).count() > 1;
+    let ahead = match streaming {
+        Some(row) if several && row <= LONGEST_ROW => row,
+        Some(_) => AHEAD,
+        None => 0,
+    };
     function.enter()?;
     let row = function.assembler.here();
-    for pass in &lowered.passes {
-        function.pass(pass)?;
+    for (at, pass) in lowered.passes.iter().enumerate() {
+        function.pass(pass, if longest == Some(at) { ahead } else { 0 })?;
     }
     function.next_row()?;
     function.assembler.jump(Code::Jne_rel32_64, row)?;
@@ -130,7 +151,8 @@ impl Function {
         Ok(())
     }
 
-    fn pass(&mut self, pass: &Pass) -> Result<(), Unsupported> {
+    /// A pass; in it so many elements are asked for in advance.
+    fn pass(&mut self, pass: &Pass, ahead: usize) -> Result<(), Unsupported> {
         let formats = self.formats.clone();
         let accumulators = accumulators(&pass.reduced)?;
         let around = Surroundings {
@@ -140,6 +162,7 @@ impl Function {
             once: true,
             tail: false,
             streaming: false,
+            ahead: 0,
         };
         Emitter::new(&mut self.assembler, &pass.before, around, &Pinned::default()).run()?;
         if pass.body.effects.is_empty() {
@@ -149,6 +172,7 @@ impl Function {
             accumulators: &accumulators,
             once: false,
             streaming: self.streaming,
+            ahead,
             ..around
         };
         let pinned = pinned(pass, around)?;

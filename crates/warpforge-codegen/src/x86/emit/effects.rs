@@ -70,6 +70,17 @@ impl Emitter<'_> {
                 return Ok(());
             }
             Format::Word => Code::EVEX_Vmovups_zmmm512_k1z_zmm,
+            _ if self.around.streaming && !self.around.tail => {
+                let mut narrow = from;
+                if !matches!(self.program.nodes[value.0], Node::One(One::Narrow, _)) {
+                    narrow = self.vector()?;
+                    let code = Code::EVEX_Vpmovdw_ymmm256_k1z_zmm;
+                    self.assembler.push(Instruction::with2(code, ymm(narrow), zmm(from))?);
+                }
+                let code = Code::EVEX_Vmovntdq_m256_ymm;
+                self.assembler.push(Instruction::with2(code, memory, ymm(narrow))?);
+                return Ok(());
+            }
             _ if matches!(self.program.nodes[value.0], Node::One(One::Narrow, _)) => {
                 let code = Code::EVEX_Vmovdqu16_ymmm256_k1z_ymm;
                 self.push_masked(Instruction::with2(code, memory, ymm(from))?, false);

@@ -62,6 +62,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) tail: bool,
     /// Whether whole vectors are written past the caches.
     pub(super) streaming: bool,
+    /// Elements that are asked for in advance; 0 where none are.
+    pub(super) ahead: usize,
 }
 
 /// What an instruction reads last: a register, or a number in memory that it spreads itself.
@@ -401,6 +403,13 @@ impl<'a> Emitter<'a> {
             Format::Truth => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
         };
         let instruction = Instruction::with2(code, zmm(to), memory)?;
+        if !reload && !self.around.tail && self.around.ahead > 0 {
+            let bytes = self.around.formats[stream].bytes();
+            let mut later = memory;
+            later.displacement = (self.around.ahead * bytes) as i64;
+            later.displ_size = 1;
+            self.assembler.push(Instruction::with1(Code::Prefetcht0_m8, later)?);
+        }
         match reload {
             // There is room for whole vectors.
             true => self.assembler.push(instruction),
