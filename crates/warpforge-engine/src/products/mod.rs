@@ -32,11 +32,16 @@ pub enum Arithmetic {
 
 /// Whether this machine has instructions for products of bf16.
 pub fn has_bf16_products() -> bool {
+    has_bf16_vectors() || tiles::has_matrix_unit()
+}
+
+/// Whether it has vector instructions that multiply pairs of bf16 and round to bf16.
+fn has_bf16_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
-    let vectors = is_x86_feature_detected!("avx512bf16");
+    let there = is_x86_feature_detected!("avx512bf16");
     #[cfg(not(target_arch = "x86_64"))]
-    let vectors = false;
-    vectors || tiles::has_matrix_unit()
+    let there = false;
+    there
 }
 
 /// Whether the vendor library is there and good for a product: of bf16 it is slower than plain loops on a machine without

@@ -7,6 +7,8 @@ use warpforge_tensor::DType;
 use super::multiplier::{COLUMNS, Sums};
 use crate::epilogue::With;
 use crate::loops::narrow::{from_bf16, to_bf16};
+#[cfg(target_arch = "x86_64")]
+use crate::products::has_bf16_vectors;
 
 /// A matrix beside a tile: where the number beside the tile's first lies, and the distances by row and column.
 #[derive(Debug, Clone, Copy)]
@@ -56,11 +58,6 @@ pub(super) mod vectors {
         // SAFETY: as above.
         let bits = unsafe { _mm256_maskz_loadu_epi16(mask, from.cast()) };
         _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(bits)))
-    }
-
-    /// Whether the machine rounds to bf16 by itself.
-    pub(super) fn rounds() -> bool {
-        std::arch::is_x86_feature_detected!("avx512bf16")
     }
 
     /// 32 numbers as bf16, where the machine rounds by itself: to the nearest, ties to even, what is too small to be normal
@@ -186,7 +183,7 @@ unsafe fn put(
         match out {
             Some(out) if out.column == 1 && out.dtype == DType::BF16 => {
                 let to = |row: usize| out.start.cast::<u16>().offset(row as isize * out.row);
-                if count == COLUMNS && vectors::rounds() {
+                if count == COLUMNS && has_bf16_vectors() {
                     each(sums, change, |row, _, both| vectors::store_line(to(row), both));
                 } else {
                     each(sums, change, |row, _, both| {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use warpforge_engine::pool::allowed_cpus;
 use warpt_bench::BenchmarkComponent;
 use warpt_history::state;
-use warpt_suites::ceilings::{Ceilings, measure};
+use warpt_suites::ceilings::{Ceilings, METHOD, measure};
 
 use crate::commands::list;
 
@@ -16,6 +16,7 @@ use crate::commands::list;
 #[derive(Serialize, Deserialize)]
 struct Kept {
     warpt_version: String,
+    method: u32,
     threads: usize,
     f32_flops: f64,
     bf16_flops: f64,
@@ -23,11 +24,13 @@ struct Kept {
 }
 
 impl Kept {
-    /// What a file says, if it is about this version and so many threads.
+    /// What a file says, if it is about this version, way to measure and so many threads.
     fn read(path: &Path, threads: usize) -> Option<Self> {
         let text = std::fs::read(path).ok().filter(|text| text.len() < 1 << 16)?;
         let kept: Self = serde_json::from_slice(&text).ok()?;
-        let same = kept.threads == threads && kept.warpt_version == env!("CARGO_PKG_VERSION");
+        let same = kept.threads == threads
+            && kept.method == METHOD
+            && kept.warpt_version == env!("CARGO_PKG_VERSION");
         let sound = [kept.f32_flops, kept.bf16_flops, kept.memory_bytes];
         (same && sound.iter().all(|number| number.is_finite() && *number > 0.0)).then_some(kept)
     }
@@ -74,6 +77,7 @@ fn measured(threads: usize) -> Result<Ceilings> {
 fn keep(path: Option<&Path>, threads: usize, found: &Ceilings) {
     let kept = Kept {
         warpt_version: env!("CARGO_PKG_VERSION").to_owned(),
+        method: METHOD,
         threads,
         f32_flops: found.f32_flops,
         bf16_flops: found.bf16_flops,

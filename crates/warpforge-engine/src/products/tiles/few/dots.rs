@@ -23,15 +23,6 @@ pub(super) struct Columns(pub(super) [*const u8; STREAMS]);
 /// One number for each row and column.
 pub(super) type Dots = [[f32; STREAMS]; MOST_TOGETHER];
 
-/// Whether this machine has an instruction that multiplies pairs of bf16.
-pub(super) fn multiplies_bf16() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    let there = std::arch::is_x86_feature_detected!("avx512bf16");
-    #[cfg(not(target_arch = "x86_64"))]
-    let there = false;
-    there
-}
-
 /// Calls one of the forms of a function for a number of rows, at most [`MOST_TOGETHER`].
 macro_rules! for_rows {
     ($count:expr, $function:ident($($argument:expr),*)) => {
@@ -83,7 +74,7 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// As for [`of_f32`], and the machine [multiplies bf16](super::multiplies_bf16).
+    /// As for [`of_f32`], and the machine [multiplies bf16](crate::products::has_bf16_vectors).
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     pub(in super::super) unsafe fn of_bf16(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
         // SAFETY: the caller's promise.

@@ -17,7 +17,7 @@ use crate::kernels::{Cost, Kernel};
 use crate::loops::Isa;
 use crate::observe::{Phase, Phases};
 use crate::pool::Pool;
-use crate::products::Product;
+use crate::products::{Product, has_bf16_vectors};
 
 /// Rows at most: with more the arithmetic takes longer than reading.
 const MOST_ROWS: usize = 8;
@@ -55,7 +55,7 @@ pub(crate) fn takes(product: &Product) -> bool {
     let Product { rows, columns, depth, dtypes, .. } = product;
     let instructions = match dtypes {
         [DType::F32, DType::F32, _] => true,
-        [DType::BF16, DType::BF16, _] => dots::multiplies_bf16(),
+        [DType::BF16, DType::BF16, _] => has_bf16_vectors(),
         _ => false,
     };
     let is_known = matches!(dtypes[2], DType::F32 | DType::BF16);

@@ -139,7 +139,7 @@ impl Short {
     ///
     /// # Safety
     ///
-    /// The machine [multiplies bf16](super::dots::multiplies_bf16); the rows are of bf16 and as long as the columns, `depth`.
+    /// The machine [multiplies bf16](crate::products::has_bf16_vectors); the rows are of bf16 and as long as the columns, `depth`.
     pub(super) unsafe fn dots(&self, rows: &Rows, columns: [usize; STREAMS], depth: usize) -> Dots {
         let starts = columns.map(|column| {
             self.blocks.pointer().cast_const().wrapping_add(column * self.column_bytes)
@@ -197,7 +197,7 @@ mod tests {
 
     /// Whether this machine has what it takes.
     fn available() -> bool {
-        super::super::dots::multiplies_bf16()
+        crate::products::has_bf16_vectors()
     }
 
     fn short(numbers: &[u16]) -> Option<Short> {

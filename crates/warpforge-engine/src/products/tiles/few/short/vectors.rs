@@ -29,7 +29,7 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// The machine [multiplies bf16](super::super::super::dots::multiplies_bf16); there are so many blocks in each column, at the
+    /// The machine [multiplies bf16](crate::products::has_bf16_vectors); there are so many blocks in each column, at the
     /// beginning of a cache line, and as many numbers in each row.
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     pub(in super::super) unsafe fn dots(
