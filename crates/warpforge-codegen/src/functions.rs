@@ -2,9 +2,10 @@
 //! the last place off.
 
 use crate::coefficients::{
-    ERF_SHORT, EXP, EXP_SHORT, EXPM1, LN_2_HIGH, LN_2_LOW, LOG, LOG_ERFC, ROUNDING, TANH,
+    ERF_END, ERF_PIECES, ERF_PIECES_SHORT, EXP_NEAR, EXP_SHORT, EXPM1, LN_2_HIGH, LN_2_LOW, LOG,
+    QUARTERS, ROUNDING, SIXTEENTHS, TANH,
 };
-use crate::vector::{Comparison, One, Program, Two, Value};
+use crate::vector::{Comparison, Node, One, Program, Table, Two, Value};
 
 impl Program {
     /// A polynomial, the constant term first.
@@ -40,40 +41,53 @@ impl Program {
         self.two(Two::Scale, value, n)
     }
 
-    /// `1 + r + r^2 p(r)`.
-    fn exp_of_rest(&mut self, r: Value) -> Value {
-        let p = self.polynomial(r, &EXP);
-        let square = self.multiply(r, r);
-        let sum = self.fused(square, p, r);
-        let one = self.constant(1.0);
-        self.add(sum, one)
-    }
-
     /// Where a comparison with a number holds.
     fn against(&mut self, comparison: Comparison, x: Value, number: f32) -> Value {
         let number = self.constant(number);
         self.compare(comparison, x, number)
     }
 
-    /// e to the power of x.
+    /// e to the power of x. What is no number stays none: of two the second is taken then.
     pub(crate) fn exp(&mut self, x: Value) -> Value {
-        let nothing = self.against(Comparison::Less, x, -104.0);
-        let (zero, highest) = (self.constant(0.0), self.constant(89.0));
-        let high = self.compare(Comparison::Greater, x, highest);
-        let bounded = self.select(high, highest, x);
-        let bounded = self.select(nothing, zero, bounded);
-        let (n, r) = self.reduced(bounded);
-        let value = self.exp_of_rest(r);
-        let value = self.scaled(value, n);
-        self.select(nothing, zero, value)
+        let (lowest, highest) = (self.constant(-104.0), self.constant(89.0));
+        let bounded = self.two(Two::GreaterOrSecond, lowest, x);
+        let bounded = self.two(Two::LessOrSecond, highest, bounded);
+        let (value, n) = self.power(bounded, false);
+        self.scaled(value, n)
+    }
+
+    /// The same for what is computed with further: nearer, and for x that are neither low nor high.
+    fn exp_to_go_on(&mut self, x: Value) -> Value {
+        let (value, n) = self.power(x, true);
+        self.scaled(value, n)
     }
 
     /// e to the power of x, where that is not above 0; 0 where it is too small to be normal.
     pub(crate) fn exp_of_negative(&mut self, x: Value) -> Value {
-        let (n, r) = self.reduced(x);
-        let value = self.exp_of_rest(r);
-        let value = self.scaled(value, n);
-        self.or_nothing(x, value)
+        let (value, exponent) = self.power(x, false);
+        self.scaled_where_normal(x, value, exponent)
+    }
+
+    /// A value and an exponent, up to whose floor 2 is raised, for e to the power of an x that is not far from 0: the power of
+    /// the nearest sixteenth is picked, the rest is a polynomial.
+    fn power(&mut self, x: Value, exact: bool) -> (Value, Value) {
+        let (log2_e, nearest) =
+            (self.constant(std::f32::consts::LOG2_E), self.constant(SIXTEENTHS));
+        let index = self.fused(x, log2_e, nearest);
+        let n = self.subtract(index, nearest);
+        let (high, low) = (self.constant(LN_2_HIGH), self.constant(LN_2_LOW));
+        let r = self.fused_negative(n, high, x);
+        let r = self.fused_negative(n, low, r);
+        let p = self.polynomial(r, &EXP_NEAR);
+        let square = self.multiply(r, r);
+        let rest = self.fused(square, p, r);
+        let power = self.node(Node::Pick { table: Table::Power, index });
+        if !exact {
+            return (self.fused(power, rest, power), n);
+        }
+        let left = self.node(Node::Pick { table: Table::PowerRest, index });
+        let rest = self.fused(power, rest, left);
+        (self.add(power, rest), n)
     }
 
     /// The same, with an error of less than 2^-16 of the power, for what is rounded to fewer bits.
@@ -85,15 +99,13 @@ impl Program {
         let one = self.constant(1.0);
         let p = self.fused(p, r, one);
         let value = self.fused(p, r, one);
-        let value = self.scaled(value, n);
-        self.or_nothing(x, value)
+        self.scaled_where_normal(x, value, n)
     }
 
-    /// A power of e, or 0 where the exponent is so low that the power is not normal.
-    fn or_nothing(&mut self, x: Value, power: Value) -> Value {
-        let nothing = self.against(Comparison::Less, x, -87.0);
-        let zero = self.constant(0.0);
-        self.select(nothing, zero, power)
+    /// A value times 2 to the power of an exponent, or 0 where x is so low that e to its power is not normal.
+    fn scaled_where_normal(&mut self, x: Value, value: Value, exponent: Value) -> Value {
+        let truth = self.against(Comparison::NotLess, x, -87.0);
+        self.node(Node::ScaleWhere { truth, value, exponent })
     }
 
     /// e to the power of x, minus 1, also exact where x is small.
@@ -181,27 +193,26 @@ impl Program {
         let p = self.multiply(p, square);
         let small = self.fused(p, x, x);
         let most = self.constant(20.0);
-        let above = self.compare(Comparison::Greater, size, most);
-        let bounded = self.select(above, most, size);
+        let bounded = self.two(Two::LessOrSecond, most, size);
         let (one, two) = (self.constant(1.0), self.constant(2.0));
         let double = self.multiply(bounded, two);
-        let power = self.exp(double);
+        let power = self.exp_to_go_on(double);
         let sum = self.add(power, one);
         let quotient = self.divide(two, sum);
         let large = self.subtract(one, quotient);
         let large = self.with_sign(large, x);
         let near = self.against(Comparison::Less, size, 0.625);
-        let value = self.select(near, small, large);
-        let none = self.compare(Comparison::Unordered, x, x);
-        self.select(none, x, value)
+        self.select(near, small, large)
     }
 
     /// `1 / (1 + e^-x)`.
     pub(crate) fn logistic(&mut self, x: Value) -> Value {
         let size = self.size(x);
         let zero = self.constant(0.0);
-        let negative = self.subtract(zero, size);
-        let power = self.exp(negative);
+        let most = self.constant(104.0);
+        let bounded = self.two(Two::LessOrSecond, most, size);
+        let negative = self.subtract(zero, bounded);
+        let power = self.exp_to_go_on(negative);
         let one = self.constant(1.0);
         let sum = self.add(power, one);
         let positive = self.compare(Comparison::GreaterOrEqual, x, zero);
@@ -209,33 +220,73 @@ impl Program {
         let quotient = self.divide(above, sum);
         let back = self.subtract(sum, one);
         let lost = self.subtract(power, back);
-        let value = self.fused_negative(quotient, lost, quotient);
-        let none = self.compare(Comparison::Unordered, x, x);
-        self.select(none, x, value)
+        self.fused_negative(quotient, lost, quotient)
     }
 
-    /// The error function.
+    /// The error function: a polynomial for each quarter, whose coefficients elements pick.
     pub(crate) fn erf(&mut self, x: Value) -> Value {
         let size = self.size(x);
-        let square = self.multiply(x, x);
-        let p = self.polynomial(square, &ERF_SHORT);
-        let small = self.fused(x, p, x);
-        let four = self.constant(4.0);
-        let above = self.compare(Comparison::Greater, size, four);
-        let bounded = self.select(above, four, size);
-        let logarithm = self.polynomial(bounded, &LOG_ERFC);
-        let (n, r) = self.reduced(logarithm);
-        let power = self.exp_of_rest(r);
-        let power = self.scaled(power, n);
-        let one = self.constant(1.0);
-        let large = self.subtract(one, power);
-        let large = self.with_sign(large, x);
-        let far = self.against(Comparison::GreaterOrEqual, size, 0.89);
-        self.select(far, large, small)
+        let most = self.constant(ERF_END);
+        let bounded = self.two(Two::LessOrSecond, most, size);
+        let (piece, d) = self.piece(bounded);
+        let mut sum = None;
+        for power in (0..ERF_PIECES.len()).rev() {
+            let coefficient = self.node(Node::Pick { table: Table::Erf(power), index: piece });
+            sum = Some(match sum {
+                None => coefficient,
+                Some(sum) => self.fused(sum, d, coefficient),
+            });
+        }
+        let value = sum.map_or(d, |sum| self.add(sum, d));
+        self.with_sign(value, x)
+    }
+
+    /// The same, with an error of less than 2^-13 of the value, for what is a number of bf16.
+    pub(crate) fn short_erf(&mut self, x: Value) -> Value {
+        let (most, least) = (self.constant(ERF_END), self.constant(-ERF_END));
+        let bounded = self.two(Two::LessOrSecond, most, x);
+        let bounded = self.two(Two::GreaterOrSecond, least, bounded);
+        let size = self.size(bounded);
+        let (piece, d) = self.piece(size);
+        let mut sum = None;
+        for power in (0..ERF_PIECES_SHORT.len()).rev() {
+            let coefficient = self.node(Node::Pick { table: Table::ErfShort(power), index: piece });
+            sum = Some(match sum {
+                None => coefficient,
+                Some(sum) => self.fused(sum, d, coefficient),
+            });
+        }
+        sum.map_or(bounded, |sum| self.multiply(sum, bounded))
+    }
+
+    /// The nearest quarter, its number in the last bits, and how far on a number is.
+    fn piece(&mut self, size: Value) -> (Value, Value) {
+        let quarters = self.constant(QUARTERS);
+        let piece = self.add(size, quarters);
+        let begin = self.subtract(piece, quarters);
+        (piece, self.subtract(size, begin))
     }
 
     /// The greater of two numbers; what is none stays none.
     pub(crate) fn extreme(&mut self, op: Two, a: Value, b: Value) -> Value {
+        // Of a constant and a number the processor's own instruction is right, up to the signs of zeros.
+        let constant = |value: Value| match self.nodes[value.0] {
+            Node::Constant(bits) => Some(f32::from_bits(bits)).filter(|number| !number.is_nan()),
+            _ => None,
+        };
+        let known = match (constant(a), constant(b)) {
+            (_, Some(number)) => Some((b, a, number)),
+            (Some(number), None) => Some((a, b, number)),
+            (None, None) => None,
+        };
+        if let Some((constant, other, number)) = known
+            && (number != 0.0 || (op == Two::Greater && number.is_sign_positive()))
+        {
+            let op = if op == Two::Greater { Two::GreaterOrSecond } else { Two::LessOrSecond };
+            let value = self.two(op, constant, other);
+            // A negative zero becomes a positive one.
+            return if number == 0.0 { self.add(value, constant) } else { value };
+        }
         let value = self.two(op, a, b);
         let none = self.compare(Comparison::Unordered, a, b);
         let sum = self.add(a, b);

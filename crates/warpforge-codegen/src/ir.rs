@@ -98,8 +98,8 @@ pub enum Operand {
 pub enum Instruction {
     /// Elements of an input, widened.
     Load { input: usize, to: Register },
-    /// An op of one number.
-    Unary { op: Unary, from: Operand, to: Register },
+    /// An op of one number; `short` where it is a number of bf16, and has to be as exact as those are.
+    Unary { op: Unary, short: bool, from: Operand, to: Register },
     /// An op of two numbers.
     Binary { op: Binary, a: Operand, b: Operand, to: Register },
     /// `number` is the type compared.

@@ -288,15 +288,22 @@ impl Lowerer<'_> {
                 if narrow && x86::narrows() && self.is_quotient(*from) {
                     let stream = self.stream(Stream::Output(*output), DType::BF16, extent)?;
                     let program = self.program(level, extent);
-                    let value = program.one(One::Narrow, value);
+                    let value = program.one(One::NarrowNormal, value);
                     program.effect(Effect::Store { stream, value });
                     return Ok(());
                 }
                 self.store(*output, *number, value, level, extent)
             }
-            Step::Fold { fold, initial, from, to } => self.fold(*fold, *initial, *from, *to),
+            Step::Fold { fold, initial, from, to } => {
+                let fold = match fold {
+                    Fold::Sum if self.is_positive(*from) => Fold::SumOfPositives,
+                    other => *other,
+                };
+                self.fold(fold, *initial, *from, *to)
+            }
             Step::Plain(Instruction::Reduce { op, initial, from, to }) => {
                 let fold = match op {
+                    Binary::Add if self.is_positive(*from) => Fold::SumOfPositives,
                     Binary::Add => Fold::Sum,
                     Binary::Maximum => Fold::Greatest,
                     Binary::Minimum => Fold::Least,
@@ -353,6 +360,19 @@ impl Lowerer<'_> {
             _ => None,
         });
         made.unwrap_or(operand)
+    }
+
+    /// Whether elements are known not to be negative.
+    fn is_positive(&self, register: Register) -> bool {
+        let maker = self.code.iter().find(|step| step.result() == Some(register));
+        match maker {
+            Some(Step::Power { .. }) => true,
+            Some(Step::Plain(Instruction::Binary { op: Binary::Multiply, a, b, .. })) => a == b,
+            Some(Step::Plain(Instruction::Unary { op, .. })) => {
+                matches!(op, Unary::Abs | Unary::ChloSquare | Unary::Exponential)
+            }
+            _ => false,
+        }
     }
 
     /// Whether something is the quotient of a softmax: what is too small to be normal is as good as 0 beside the others.
@@ -413,6 +433,9 @@ impl Lowerer<'_> {
             is_truth(program, value)?;
         }
         let value = match dtype {
+            DType::BF16 if extent == Extent::Element && x86::narrows() => {
+                program.one(One::Narrow, value)
+            }
             DType::BF16 => program.narrowed(value),
             DType::F16 => program.one(One::ToHalf, value),
             _ => value,
@@ -471,6 +494,11 @@ impl Lowerer<'_> {
         }
         let program = self.program(level, extent);
         match instruction {
+            Instruction::Unary { op: Unary::ChloErf, short: true, .. }
+                if info.number == Number::F32 =>
+            {
+                Ok(program.short_erf(operands[0]))
+            }
             Instruction::Unary { op, .. } => unary(program, *op, info.number, operands[0]),
             Instruction::Binary { op, .. } => {
                 binary(program, *op, info.number, operands[0], operands[1])

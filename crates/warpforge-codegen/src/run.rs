@@ -8,7 +8,7 @@ use crate::Unsupported;
 use crate::ir::{Access, Extent, LoopKernel};
 use crate::lower::{self, Lowered, Stream};
 
-use crate::x86::{self, Executable, LANES, MOST_EVICTED};
+use crate::x86::{self, Executable, LANES, Line, MOST_EVICTED};
 
 /// Elements of a line at least: shorter ones leave most of a vector empty.
 const SHORTEST_LINE: usize = 16;
@@ -88,6 +88,11 @@ impl Walk {
         }
     }
 
+    /// Whether the next line has other elements, or there is but one.
+    fn moves(&self) -> bool {
+        self.step != 0 || self.lines == usize::MAX
+    }
+
     /// Lines that follow evenly from one on, itself among them.
     fn even(&self, line: usize) -> usize {
         self.lines - line % self.lines
@@ -100,7 +105,7 @@ pub struct Generated {
     code: Executable,
     /// The same, writing past the caches.
     streaming: Option<Executable>,
-    constants: Vec<u32>,
+    constants: Vec<Line>,
     walks: Vec<Walk>,
     spills: usize,
     slots: usize,
@@ -147,8 +152,12 @@ impl Generated {
             lowered.streams.iter().map(|stream| Walk::new(kernel, *stream, line)).collect();
         let walks = walks?;
         let (code, constants) = x86::assemble(&lowered, None)?;
+        let moving: Vec<bool> = walks.iter().map(Walk::moves).collect();
         let streaming = match large && line % LANES == 0 {
-            true => Some(Executable::new(&x86::assemble(&lowered, Some(line))?.0)?),
+            true => {
+                let rows = x86::Rows { elements: line, moving: &moving };
+                Some(Executable::new(&x86::assemble(&lowered, Some(rows))?.0)?)
+            }
             false => None,
         };
         Ok(Self {
@@ -233,9 +242,12 @@ impl Generated {
                     true => outputs[walk.operand].wrapping_offset(place * bytes) as u64,
                     false => inputs[walk.operand].wrapping_offset(place * bytes) as u64,
                 };
-                let vector = if walk.bytes > 1 { (LANES * walk.bytes) as u64 } else { 1 };
-                aligned &= !walk.is_output || pointer.is_multiple_of(vector);
-                frame.extend([pointer, (walk.step * bytes) as u64]);
+                let step = (walk.step * bytes) as u64;
+                if walk.is_output && walk.bytes > 1 && walk.line > 1 {
+                    aligned &=
+                        pointer.is_multiple_of(64) && (lines == 1 || step.is_multiple_of(64));
+                }
+                frame.extend([pointer, step]);
             }
             for slot in 0..self.spills {
                 frame.extend([spilled.wrapping_add(slot * spill) as u64, 0]);

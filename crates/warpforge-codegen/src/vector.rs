@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use crate::coefficients::{ERF_PIECES, ERF_PIECES_SHORT, POWERS, POWERS_REST};
+
 /// A value of a program: 16 floats, 16 integers of 32 bits, or 16 truth values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Value(pub(crate) usize);
@@ -27,6 +29,9 @@ pub(crate) enum Two {
     MultiplyIntegers,
     GreaterInteger,
     LessInteger,
+    /// The greater one; the second where one is no number or both are equal.
+    GreaterOrSecond,
+    LessOrSecond,
 }
 
 /// An op of one vector.
@@ -46,11 +51,45 @@ pub(crate) enum One {
     /// The bits of an f16 as a float, and back.
     FromHalf,
     ToHalf,
-    /// As bf16, side by side, to be stored; what is too small to be normal is 0.
+    /// As bf16, side by side, to be stored.
     Narrow,
+    /// The same; what is too small to be normal is 0.
+    NarrowNormal,
 }
 
-/// What two numbers are compared for; all but the last are false where one is none.
+impl One {
+    /// Whether elements are side by side then, as they are stored.
+    pub(crate) fn is_narrow(self) -> bool {
+        matches!(self, Self::Narrow | Self::NarrowNormal)
+    }
+}
+
+/// Sixteen numbers of which each element picks one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Table {
+    /// A power's coefficients of the pieces of the error function.
+    Erf(usize),
+    ErfShort(usize),
+    /// Powers of 2, by sixteenths, and what their last place leaves.
+    Power,
+    PowerRest,
+    /// Places of 32 elements of 16 bits, of which the even ones come first, in order.
+    Turns,
+}
+
+impl Table {
+    pub(crate) fn bits(self) -> [u32; 16] {
+        match self {
+            Self::Erf(power) => ERF_PIECES[power].map(f32::to_bits),
+            Self::ErfShort(power) => ERF_PIECES_SHORT[power].map(f32::to_bits),
+            Self::Power => POWERS.map(f32::to_bits),
+            Self::PowerRest => POWERS_REST.map(f32::to_bits),
+            Self::Turns => std::array::from_fn(|at| (at | (at + 16) << 16) as u32),
+        }
+    }
+}
+
+/// What two numbers are compared for; all but the last two are false where one is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Comparison {
     Equal,
@@ -59,6 +98,8 @@ pub(crate) enum Comparison {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+    /// Not less, or one of them is no number.
+    NotLess,
     /// One of them is no number.
     Unordered,
 }
@@ -104,6 +145,17 @@ pub(crate) enum Node {
         c: Value,
         negative: bool,
     },
+    /// The number of a table that the last four bits of the index say.
+    Pick {
+        table: Table,
+        index: Value,
+    },
+    /// A number without sign, with the sign of another; the mask is the bit of the sign.
+    Signed {
+        size: Value,
+        sign: Value,
+        mask: Value,
+    },
     Compare(Comparison, Value, Value),
     /// Of integers with a sign; [`Comparison::Unordered`] is never true of them.
     CompareIntegers(Comparison, Value, Value),
@@ -114,20 +166,57 @@ pub(crate) enum Node {
     },
     Logic(Logic, Value, Value),
     Not(Value),
+    /// Every second of 32 elements of bf16 as floats, those at even places or at odd ones.
+    LoadHalf {
+        stream: usize,
+        odd: bool,
+    },
+    /// Two vectors as bf16, side by side: as [`One::Narrow`], or [`One::NarrowNormal`]; or in turns, where they are the even
+    /// and the odd elements.
+    Pair {
+        low: Value,
+        high: Value,
+        normal: bool,
+        turns: bool,
+    },
+    /// A number times 2 to the power of another, an integer, where something holds, else 0.
+    ScaleWhere {
+        truth: Value,
+        value: Value,
+        exponent: Value,
+    },
 }
 
 impl Node {
     /// What it reads.
     pub(crate) fn operands(&self) -> Vec<Value> {
+        let (mut node, mut found) = (*self, Vec::new());
+        node.operands_mut(|operand| found.push(*operand));
+        found
+    }
+
+    /// Changes what it reads.
+    fn operands_mut(&mut self, mut change: impl FnMut(&mut Value)) {
         match self {
             Self::Two(_, a, b)
             | Self::Compare(_, a, b)
             | Self::CompareIntegers(_, a, b)
-            | Self::Logic(_, a, b) => vec![*a, *b],
-            Self::One(_, a) | Self::Not(a) => vec![*a],
-            Self::Fused { a, b, c, .. } => vec![*a, *b, *c],
-            Self::Select { truth, yes, no } => vec![*truth, *yes, *no],
-            _ => Vec::new(),
+            | Self::Logic(_, a, b)
+            | Self::Pair { low: a, high: b, .. } => [a, b].into_iter().for_each(change),
+            Self::One(_, a) | Self::Not(a) | Self::Pick { index: a, .. } => change(a),
+            Self::Fused { a, b, c, .. }
+            | Self::Signed { size: a, sign: b, mask: c }
+            | Self::Select { truth: a, yes: b, no: c }
+            | Self::ScaleWhere { truth: a, value: b, exponent: c } => {
+                [a, b, c].into_iter().for_each(change);
+            }
+            Self::Load { .. }
+            | Self::LoadHalf { .. }
+            | Self::Splat { .. }
+            | Self::LoadTruth { .. }
+            | Self::Reload { .. }
+            | Self::Row { .. }
+            | Self::Constant(_) => {}
         }
     }
 
@@ -149,6 +238,8 @@ impl Node {
 pub(crate) enum Fold {
     /// In f64.
     Sum,
+    /// In f64, a few elements at a time in f32: none is negative, so that nothing is lost by that.
+    SumOfPositives,
     /// In f32, for what is rounded to fewer bits.
     ShortSum,
     /// What is no number stays.
@@ -172,6 +263,17 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
+    /// The same with another value.
+    fn with(mut self, other: Value) -> Self {
+        match &mut self {
+            Self::Store { value, .. }
+            | Self::Spill { value, .. }
+            | Self::Accumulate { value, .. }
+            | Self::Keep { value, .. } => *value = other,
+        }
+        self
+    }
+
     pub(crate) fn value(&self) -> Value {
         match self {
             Self::Store { value, .. }
@@ -188,6 +290,10 @@ pub(crate) struct Program {
     pub(crate) nodes: Vec<Node>,
     known: HashMap<Node, Value>,
     pub(crate) effects: Vec<Effect>,
+    /// Where a program is for several vectors: to which of them values and effects belong; where nothing is said, to the
+    /// first.
+    values_of: Vec<usize>,
+    effects_of: Vec<usize>,
 }
 
 impl Program {
@@ -260,11 +366,153 @@ impl Program {
     /// A number with the sign of another.
     pub(crate) fn with_sign(&mut self, size: Value, sign: Value) -> Value {
         let mask = self.bits(0x8000_0000);
-        let sign = self.two(Two::And, sign, mask);
-        self.two(Two::Or, size, sign)
+        self.node(Node::Signed { size, sign, mask })
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {
         self.effects.push(effect);
+    }
+
+    /// Which values are the same for all elements of a row.
+    pub(crate) fn invariant(&self) -> Vec<bool> {
+        let mut same = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            same.push(match node {
+                Node::Constant(_) | Node::Row { .. } | Node::Splat { .. } => true,
+                Node::Load { .. }
+                | Node::LoadHalf { .. }
+                | Node::LoadTruth { .. }
+                | Node::Reload { .. } => false,
+                other => {
+                    !other.is_truth() && other.operands().iter().all(|operand| same[operand.0])
+                }
+            });
+        }
+        same
+    }
+
+    /// The same for several vectors at once: values that are the same for all of them are made once.
+    pub(crate) fn repeated(&self, times: usize) -> Self {
+        let same = self.invariant();
+        let mut all = self.clone();
+        all.values_of = vec![0; self.nodes.len()];
+        let mut effects: Vec<Vec<Effect>> = vec![self.effects.clone()];
+        for copy in 1..times {
+            let mut place: Vec<Value> = (0..self.nodes.len()).map(Value).collect();
+            for (at, node) in self.nodes.iter().enumerate() {
+                if same[at] {
+                    continue;
+                }
+                let mut node = *node;
+                node.operands_mut(|operand| *operand = place[operand.0]);
+                place[at] = Value(all.nodes.len());
+                all.nodes.push(node);
+                all.values_of.push(copy);
+            }
+            let moved = |effect: &Effect| effect.with(place[effect.value().0]);
+            effects.push(self.effects.iter().map(moved).collect());
+        }
+        all.effects.clear();
+        for at in 0..self.effects.len() {
+            for (copy, effects) in effects.iter().enumerate() {
+                all.effects.push(effects[at]);
+                all.effects_of.push(copy);
+            }
+        }
+        let turns = all.take_turns();
+        all.pair(turns);
+        all
+    }
+
+    /// Where all elements that are read and written are bf16, two vectors are the even and the odd ones of 32: these need one
+    /// instruction each to become floats, neighbours two. Says whether it is so.
+    fn take_turns(&mut self) -> bool {
+        let widened: Vec<Option<usize>> = (self.nodes.iter())
+            .map(|node| match node {
+                Node::One(One::ShiftLeft(16), from) => match self.nodes[from.0] {
+                    Node::Load { stream } => Some(stream),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        let is_widened = |value: usize| {
+            let readers = self.nodes.iter().enumerate();
+            let mut readers = readers.filter(|(_, node)| node.operands().contains(&Value(value)));
+            readers.all(|(at, _)| widened[at].is_some())
+                && !self.effects.iter().any(|effect| effect.value() == Value(value))
+        };
+        let nodes = self.nodes.iter().enumerate().all(|(at, node)| match node {
+            Node::Load { .. } => is_widened(at),
+            Node::Reload { .. } | Node::LoadTruth { .. } => false,
+            _ => true,
+        });
+        let effects = self.effects.iter().all(|effect| match effect {
+            Effect::Store { value, .. } => {
+                matches!(self.nodes[value.0], Node::One(op, _) if op.is_narrow())
+            }
+            Effect::Accumulate { .. } => true,
+            Effect::Spill { .. } | Effect::Keep { .. } => false,
+        });
+        if !nodes || !effects {
+            return false;
+        }
+        for (at, stream) in widened.into_iter().enumerate() {
+            if let Some(stream) = stream {
+                let odd = !self.vector_of(Value(at)).is_multiple_of(2);
+                self.nodes[at] = Node::LoadHalf { stream, odd };
+            }
+        }
+        true
+    }
+
+    /// Neighbouring vectors that are stored as bf16 become one.
+    fn pair(&mut self, turns: bool) {
+        let narrow =
+            |program: &Self, at: usize| match (program.effects[at], program.effects.get(at + 1)) {
+                (
+                    Effect::Store { stream, value },
+                    Some(Effect::Store { stream: other, value: next }),
+                ) => {
+                    let nodes = (program.nodes[value.0], program.nodes[next.0]);
+                    let (Node::One(op, low), Node::One(_, high)) = nodes else { return None };
+                    (stream == *other && op.is_narrow() && value != *next).then_some(Node::Pair {
+                        low,
+                        high,
+                        normal: op == One::NarrowNormal,
+                        turns,
+                    })
+                }
+                _ => None,
+            };
+        for at in (0..self.effects.len()).step_by(2) {
+            if let Some(node) = narrow(self, at) {
+                let pair = Value(self.nodes.len());
+                self.nodes.push(node);
+                self.values_of.push(self.vector_of_effect(at));
+                for effect in &mut self.effects[at..at + 2] {
+                    *effect = effect.with(pair);
+                }
+            }
+        }
+    }
+
+    /// What has to be there, for the vector that an effect belongs to, before anything is put together with another's.
+    pub(crate) fn own(&self, at: usize) -> Value {
+        let value = self.effects[at].value();
+        match self.nodes[value.0] {
+            Node::Pair { low, .. } if self.vector_of_effect(at).is_multiple_of(2) => low,
+            Node::Pair { high, .. } => high,
+            _ => value,
+        }
+    }
+
+    /// To which vector a value belongs, or an effect, by its place.
+    pub(crate) fn vector_of(&self, value: Value) -> usize {
+        self.values_of.get(value.0).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn vector_of_effect(&self, at: usize) -> usize {
+        self.effects_of.get(at).copied().unwrap_or(0)
     }
 }

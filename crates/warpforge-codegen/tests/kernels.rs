@@ -47,7 +47,7 @@ impl Builder {
     fn unary(&mut self, op: Unary, from: Operand) -> Operand {
         let extent = self.extent(from);
         let to = self.register(Number::F32, extent);
-        self.kernel.code.push(Instruction::Unary { op, from, to });
+        self.kernel.code.push(Instruction::Unary { op, short: false, from, to });
         Operand::Register(to)
     }
 
@@ -448,6 +448,151 @@ fn past_the_caches_the_numbers_are_the_same() {
                 computed(true, shift) == plain,
                 "{dtype:?} in rows of {row:?}, {shift} bytes on"
             );
+        }
+    }
+}
+
+/// Vectors are gathered several at a time, then one at a time, then what is left: whatever a row's length, nothing is lost.
+#[test]
+fn rows_of_every_length_are_gathered() {
+    if !has_code() {
+        return;
+    }
+    const ROWS: usize = 3;
+    for columns in (1..200).chain([1000, 1024, 1037]) {
+        let count = ROWS * columns;
+        let x = randoms(count, columns as u64);
+        let exact: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
+        type Make = fn(&mut Builder, Operand) -> Operand;
+        type Exact = fn(&[f64]) -> f64;
+        let rows: [(Make, Exact); 5] = [
+            (|b, x| b.reduce(Binary::Add, 0.5, x), |x| x.iter().sum::<f64>() + 0.5),
+            (
+                |b, x| {
+                    let square = b.binary(Binary::Multiply, x, x);
+                    b.reduce(Binary::Add, 0.0, square)
+                },
+                |x| x.iter().map(|x| x * x).sum(),
+            ),
+            (
+                |b, x| {
+                    let twice = b.binary(Binary::Add, x, x);
+                    b.reduce(Binary::Add, 0.0, twice)
+                },
+                |x| x.iter().map(|x| x + x).sum(),
+            ),
+            (
+                |b, x| b.reduce(Binary::Maximum, f32::NEG_INFINITY, x),
+                |x| x.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            ),
+            (|b, x| b.reduce(Binary::Minimum, 3.0, x), |x| x.iter().copied().fold(3.0, f64::min)),
+        ];
+        for (at, (make, wanted)) in rows.into_iter().enumerate() {
+            let mut builder = Builder::new(count, Some(columns));
+            let loaded = builder.load(DType::F32, &[(count, 1)]);
+            let made = make(&mut builder, loaded);
+            builder.store(made, DType::F32);
+            let mut out = [f32::NAN; ROWS];
+            run(&builder.kernel, &[&x], &mut out, &[]);
+            for (found, row) in out.iter().zip(exact.chunks(columns)) {
+                assert!(error(*found, wanted(row)) <= 1.0, "{at}: {columns}: {found}");
+            }
+        }
+    }
+}
+
+/// All numbers of f32 that are near the smallest of bf16, and others, are rounded to the nearest bf16, ties to even.
+#[test]
+fn bf16_is_rounded_as_it_should_be() {
+    if !has_code() {
+        return;
+    }
+    let mut x: Vec<f32> = (0..1_u32 << 16).map(|at| f32::from_bits(at * 257)).collect();
+    x.extend((0..1_u32 << 16).map(|at| f32::from_bits(at.wrapping_mul(65_521) ^ 0x8000_0000)));
+    x.extend([f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::from_bits(0x7fff_ffff)]);
+    let mut builder = Builder::new(x.len(), None);
+    let loaded = builder.load(DType::F32, &[(x.len(), 1)]);
+    builder.store(loaded, DType::BF16);
+    let code = Generated::new(&builder.kernel, false).unwrap();
+    let mut out = vec![0_u16; x.len()];
+    // SAFETY: as many elements as the kernel has.
+    unsafe {
+        code.run_part(0..x.len(), &[x.as_ptr().cast()], &[out.as_mut_ptr().cast()]);
+    };
+    for (x, found) in x.iter().zip(&out) {
+        let bits = x.to_bits();
+        if x.is_nan() {
+            assert!(f32::from_bits(u32::from(*found) << 16).is_nan(), "{bits:x}: {found:x}");
+            continue;
+        }
+        let wanted = ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16;
+        assert_eq!(*found, wanted, "{bits:x}");
+    }
+}
+
+/// The error function of numbers of bf16 is nearer than they are to one another, and ends with 1.
+#[test]
+fn short_functions_are_near_enough() {
+    if !has_code() {
+        return;
+    }
+    let x: Vec<f32> = (-60_000..=60_000).map(|at| at as f32 * 1e-3).collect();
+    let mut builder = Builder::new(x.len(), None);
+    let from = builder.load(DType::F32, &[(x.len(), 1)]);
+    for short in [false, true] {
+        let mut builder = Builder { kernel: builder.kernel.clone() };
+        let to = builder.register(Number::F32, Extent::Element);
+        builder.kernel.code.push(Instruction::Unary { op: Unary::ChloErf, short, from, to });
+        builder.store(Operand::Register(to), DType::F32);
+        let mut out = vec![f32::NAN; x.len()];
+        run(&builder.kernel, &[&x], &mut out, &[]);
+        for (x, found) in x.iter().zip(&out) {
+            let wanted = libm::erf(f64::from(*x));
+            let off = (f64::from(*found) - wanted).abs();
+            assert!(off <= wanted.abs() / if short { 8192.0 } else { 4e6 }, "{x}: {found}");
+            assert!(x.abs() < 3.9 || found.abs() == 1.0, "{x}: {found}");
+        }
+    }
+}
+
+/// Kernels that read and write bf16 alone take the even and the odd elements apart: each comes back to its place.
+#[test]
+fn bf16_alone_stays_in_its_place() {
+    if !has_code() {
+        return;
+    }
+    for (rows, columns) in [(1, 64), (3, 77), (2, 133), (5, 1000), (2, 4096), (64, 64)] {
+        let count = rows * columns;
+        let narrow = |seed: u64| -> Vec<u16> {
+            randoms(count, seed).iter().map(|x| (x.to_bits() >> 16) as u16).collect()
+        };
+        let wide = |bits: &u16| f32::from_bits(u32::from(*bits) << 16);
+        let (x, y) = (narrow(1), narrow(2));
+        let mut builder = Builder::new(count, Some(columns));
+        let a = builder.load(DType::BF16, &[(count, 1)]);
+        let b = builder.load(DType::BF16, &[(count, 1)]);
+        let most = builder.reduce(Binary::Maximum, f32::NEG_INFINITY, a);
+        let less = builder.binary(Binary::Subtract, a, most);
+        let made = builder.binary(Binary::Multiply, less, b);
+        builder.store(made, DType::BF16);
+        for large in [false, true] {
+            let code = Generated::new(&builder.kernel, large).unwrap();
+            let mut room = vec![0_u16; count + 32];
+            let first = room.as_ptr().align_offset(64);
+            let inputs = [x.as_ptr().cast::<u8>(), y.as_ptr().cast()];
+            // SAFETY: the room has as many elements behind its first place.
+            unsafe { code.run_part(0..count, &inputs, &[room.as_mut_ptr().add(first).cast()]) };
+            let rows = x.chunks(columns).zip(y.chunks(columns));
+            let most = |x: &[u16]| x.iter().map(wide).fold(f32::NEG_INFINITY, f32::max);
+            let wanted = rows.flat_map(|(x, y)| {
+                let most = most(x);
+                x.iter().zip(y).map(move |(x, y)| (wide(x) - most) * wide(y)).collect::<Vec<_>>()
+            });
+            for (at, (found, wanted)) in room[first..].iter().zip(wanted).enumerate() {
+                let bits = wanted.to_bits();
+                let rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+                assert_eq!(u32::from(*found), rounded, "{columns}, {large}: {at}");
+            }
         }
     }
 }

@@ -38,7 +38,8 @@ fn kernel(elements: usize, function: Instruction) -> LoopKernel {
 }
 
 fn unary(op: Unary) -> Instruction {
-    Instruction::Unary { op, from: Operand::Register(Register(3)), to: Register(4) }
+    let from = Operand::Register(Register(3));
+    Instruction::Unary { op, short: false, from, to: Register(4) }
 }
 
 #[test]

@@ -84,9 +84,9 @@ impl Tensor {
     pub fn new(
         dtype: DType,
         shape: Shape,
-        bytes: impl Into<Arc<[u8]>>,
+        bytes: impl AsRef<[u8]> + Into<Arc<[u8]>>,
     ) -> Result<Self, TensorError> {
-        Self::of_bytes(dtype, shape, Bytes::Owned(bytes.into()))
+        Self::of_bytes(dtype, shape, Bytes::from(bytes))
     }
 
     /// A tensor in memory that came from elsewhere, without a copy.

@@ -6,6 +6,7 @@ use iced_x86::{
 };
 
 use crate::Unsupported;
+use crate::vector::Table;
 
 impl From<IcedError> for Unsupported {
     fn from(error: IcedError) -> Self {
@@ -22,7 +23,16 @@ pub(super) struct Label(u64);
 pub(super) struct Assembler {
     instructions: Vec<Instruction>,
     constants: Vec<u32>,
+    /// Tables, in the order in which they stand behind the constants' room.
+    tables: Vec<Table>,
 }
+
+/// How many constants there is room for before the tables.
+const MOST_CONSTANTS: usize = 512;
+/// Numbers that lie in one line of a cache.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct Line(pub(crate) [u32; 16]);
 
 impl Assembler {
     /// Appends an instruction.
@@ -65,11 +75,34 @@ impl Assembler {
         4 * at as i64
     }
 
+    /// Where a table stands, in bytes from the first number.
+    pub(super) fn table(&mut self, table: Table) -> i64 {
+        let known = self.tables.iter().position(|known| *known == table);
+        let at = known.unwrap_or_else(|| {
+            self.tables.push(table);
+            self.tables.len() - 1
+        });
+        (4 * MOST_CONSTANTS + 64 * at) as i64
+    }
+
     /// The code and its numbers.
-    pub(super) fn finish(self) -> Result<(Vec<u8>, Vec<u32>), Unsupported> {
+    pub(super) fn finish(self) -> Result<(Vec<u8>, Vec<Line>), Unsupported> {
         let block = InstructionBlock::new(&self.instructions, 0x1000);
         let encoded = BlockEncoder::encode(64, block, BlockEncoderOptions::NONE)?;
-        Ok((encoded.code_buffer, self.constants))
+        if self.constants.len() > MOST_CONSTANTS {
+            return Err(Unsupported("more constants than there is room for".into()));
+        }
+        let mut lines = Vec::new();
+        for part in self.constants.chunks(16) {
+            let mut line = Line::default();
+            line.0[..part.len()].copy_from_slice(part);
+            lines.push(line);
+        }
+        if !self.tables.is_empty() {
+            lines.resize(MOST_CONSTANTS / 16, Line::default());
+            lines.extend(self.tables.iter().map(|table| Line(table.bits())));
+        }
+        Ok((encoded.code_buffer, lines))
     }
 }
 

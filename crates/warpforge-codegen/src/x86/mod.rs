@@ -1,23 +1,26 @@
 //! The function that computes a kernel's rows: for each row, passes over its elements; in each pass what is done once, a loop
 //! over whole vectors, what is left, and the numbers that the loop reduced to.
 
+mod ask;
 mod assembler;
 mod emit;
 mod memory;
 mod registers;
 
-use iced_x86::{Code, Instruction, Register};
+use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use crate::Unsupported;
 use crate::lower::{Format, Lowered, Pass, Reduced};
-use crate::vector::{Fold, Node};
+use crate::vector::{Effect, Fold, Program};
+use ask::{Ask, asked};
 use assembler::{Assembler, at};
-use emit::{Accumulator, Emitter, Pinned, Surroundings, worth_pinning};
+use emit::{Accumulator, Emitter, Pinned, Room, Surroundings, worth_pinning};
 use registers::{
     CONSTANTS, EVICTED, FRAME, INDEX, LENGTH, PASSING, POINTERS, SAVED, SLOTS, TAIL, TRUTHS,
     VECTORS, WHOLE, frame, truth, xmm, ymm, zmm,
 };
 
+pub(crate) use assembler::Line;
 pub(crate) use emit::MOST_EVICTED;
 pub(crate) use memory::Executable;
 
@@ -38,17 +41,19 @@ pub(crate) fn narrows() -> bool {
     is_x86_feature_detected!("avx512bf16")
 }
 
-/// The function, and the numbers it reads.
-///
-/// For elements that are neither read from caches nor written to them (`streaming` is how many of them a line has) it asks in
-/// advance and writes past the caches.
+/// Rows whose elements are neither read from caches nor written to them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub(crate) elements: usize,
+    /// Which streams go on from row to row.
+    pub(crate) moving: &'a [bool],
+}
+
+/// The function, and the numbers it reads. For what no cache holds it asks in advance, and writes past the caches.
 pub(crate) fn assemble(
     lowered: &Lowered,
-    streaming: Option<usize>,
-) -> Result<(Vec<u8>, Vec<u32>), Unsupported> {
-    /// Elements that are asked for in advance: those of the next row, where it is not longer than this by far.
-    const AHEAD: usize = 512;
-    const LONGEST_ROW: usize = 4096;
+    streaming: Option<Rows<'_>>,
+) -> Result<(Vec<u8>, Vec<Line>), Unsupported> {
     let mut formats: Vec<Format> = lowered.streams.iter().map(|(_, format, _)| *format).collect();
     let spilled = formats.len();
     formats.resize(spilled + lowered.spills, Format::Word);
@@ -58,20 +63,14 @@ pub(crate) fn assemble(
         spilled,
         streaming: streaming.is_some(),
     };
-    // Where rows pass by several times, memory would rest while they are computed with: the longest pass asks for the next.
-    let loads = |pass: &Pass| pass.body.nodes.iter().any(|node| matches!(node, Node::Load { .. }));
-    let passes = lowered.passes.iter().enumerate().filter(|(_, pass)| loads(pass));
-    let longest = passes.max_by_key(|(_, pass)| pass.body.nodes.len()).map(|(at, _)| at);
-    let several = lowered.passes.iter().filter(|pass| loads(pass)).count() > 1;
-    let ahead = match streaming {
-        Some(row) if several && row <= LONGEST_ROW => row,
-        Some(_) => AHEAD,
-        None => 0,
+    let asked = match streaming {
+        Some(rows) => asked(&lowered.passes, rows),
+        None => vec![Vec::new(); lowered.passes.len()],
     };
     function.enter()?;
     let row = function.assembler.here();
-    for (at, pass) in lowered.passes.iter().enumerate() {
-        function.pass(pass, if longest == Some(at) { ahead } else { 0 })?;
+    for (pass, ask) in lowered.passes.iter().zip(&asked) {
+        function.pass(pass, ask)?;
     }
     function.next_row()?;
     function.assembler.jump(Code::Jne_rel32_64, row)?;
@@ -151,31 +150,26 @@ impl Function {
         Ok(())
     }
 
-    /// A pass; in it so many elements are asked for in advance.
-    fn pass(&mut self, pass: &Pass, ahead: usize) -> Result<(), Unsupported> {
+    /// A pass, and what is asked for in advance in it.
+    fn pass(&mut self, pass: &Pass, asked: &[Ask]) -> Result<(), Unsupported> {
         let formats = self.formats.clone();
-        let accumulators = accumulators(&pass.reduced)?;
         let around = Surroundings {
             formats: &formats,
             spilled: self.spilled,
             accumulators: &[],
             once: true,
             tail: false,
+            vectors: 1,
             streaming: false,
-            ahead: 0,
         };
         Emitter::new(&mut self.assembler, &pass.before, around, &Pinned::default()).run()?;
         if pass.body.effects.is_empty() {
             return Ok(());
         }
-        let around = Surroundings {
-            accumulators: &accumulators,
-            once: false,
-            streaming: self.streaming,
-            ahead,
-            ..around
-        };
-        let pinned = pinned(pass, around)?;
+        let around = Surroundings { once: false, streaming: self.streaming, ..around };
+        let Turn { vectors, accumulators, program, registers } = turn(pass, around)?;
+        let around = Surroundings { accumulators: &accumulators, ..around };
+        let pinned = pinned(pass, around, registers)?;
         let nothing = Pinned::default();
         Emitter::new(&mut self.assembler, &pass.body, around, &nothing).pin(&pinned)?;
         for (accumulator, reduced) in accumulators.iter().zip(&pass.reduced) {
@@ -184,9 +178,23 @@ impl Function {
 
         let zero = Instruction::with2(Code::Xor_r32_rm32, Register::ESI, Register::ESI)?;
         self.push(zero);
+        if vectors > 1 {
+            self.past_vectors(vectors)?;
+            let few = self.assembler.jump_ahead(Code::Ja_rel32_64)?;
+            let again = self.assembler.here();
+            self.ask(asked, vectors)?;
+            let around = Surroundings { vectors, ..around };
+            Emitter::new(&mut self.assembler, &program, around, &pinned).run()?;
+            let on = (vectors * LANES) as i32;
+            self.push(Instruction::with2(Code::Add_rm64_imm32, INDEX, on)?);
+            self.past_vectors(vectors)?;
+            self.assembler.jump(Code::Jbe_rel32_64, again)?;
+            self.assembler.land(few);
+        }
         self.push(Instruction::with2(Code::Cmp_r64_rm64, INDEX, WHOLE)?);
         let none = self.assembler.jump_ahead(Code::Jae_rel32_64)?;
         let again = self.assembler.here();
+        self.ask(asked, 1)?;
         Emitter::new(&mut self.assembler, &pass.body, around, &pinned).run()?;
         self.push(Instruction::with2(Code::Add_rm64_imm8, INDEX, LANES as i32)?);
         self.push(Instruction::with2(Code::Cmp_r64_rm64, INDEX, WHOLE)?);
@@ -205,23 +213,60 @@ impl Function {
         Ok(())
     }
 
+    /// Compares the end of so many vectors with what there is.
+    fn past_vectors(&mut self, vectors: usize) -> Result<(), Unsupported> {
+        let end = at(INDEX, (vectors * LANES) as i64);
+        self.push(Instruction::with2(Code::Lea_r64_m, PASSING, end)?);
+        self.push(Instruction::with2(Code::Cmp_r64_rm64, PASSING, WHOLE)?);
+        Ok(())
+    }
+
+    /// Asks for what comes later, while so many vectors pass by.
+    fn ask(&mut self, asked: &[Ask], vectors: usize) -> Result<(), Unsupported> {
+        for ask in asked {
+            let bytes = self.formats[ask.stream].bytes();
+            let Some(scale) = bytes.checked_div(ask.pace).filter(|scale| *scale > 0) else {
+                continue;
+            };
+            let base = match POINTERS.get(ask.stream) {
+                Some(register) => *register,
+                None => {
+                    self.load_frame(PASSING, frame::pointer(ask.stream))?;
+                    PASSING
+                }
+            };
+            for line in (0..(vectors * LANES * scale).max(1)).step_by(64) {
+                let far = (ask.from * bytes + line) as i64;
+                let later = MemoryOperand::with_base_index_scale_displ_size(
+                    base,
+                    INDEX,
+                    scale as u32,
+                    far,
+                    1,
+                );
+                self.push(Instruction::with1(Code::Prefetcht0_m8, later)?);
+            }
+        }
+        Ok(())
+    }
+
     /// What an accumulator is before the first element.
     fn begin(&mut self, accumulator: Accumulator, reduced: &Reduced) -> Result<(), Unsupported> {
         match accumulator {
-            Accumulator::Sum(vectors) => {
+            Accumulator::Sum { sums, .. } => {
                 let code = Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
-                for vector in vectors.map(zmm) {
+                for vector in sums.map(zmm) {
                     self.push(Instruction::with3(code, vector, vector, vector)?);
                 }
             }
-            Accumulator::Short(vector) => {
+            Accumulator::Short { vector, .. } => {
                 let number = match reduced.fold {
                     Fold::ShortSum => 0.0,
                     _ => reduced.initial,
                 };
                 self.spread(number, vector)?;
             }
-            Accumulator::Extreme { vector, none } => {
+            Accumulator::Extreme { vector, none, .. } => {
                 self.spread(reduced.initial, vector)?;
                 let (code, none) = (Code::VEX_Kxorw_kr_kr_kr, truth(none));
                 self.push(Instruction::with3(code, none, none, none)?);
@@ -236,7 +281,7 @@ impl Function {
         let upper = Code::EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8;
         let quarter = Code::EVEX_Vextractf32x4_xmmm128_k1z_ymm_imm8;
         match accumulator {
-            Accumulator::Sum([a, b]) => {
+            Accumulator::Sum { sums: [a, b], .. } => {
                 let add = Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er;
                 self.push(Instruction::with3(add, zmm(a), zmm(a), zmm(b))?);
                 self.push(Instruction::with3(upper, ymm(b), zmm(a), 1_u32)?);
@@ -256,7 +301,7 @@ impl Function {
                 self.push(Instruction::with3(narrow, xmm(a), xmm(a), xmm(a))?);
                 self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(a))?);
             }
-            Accumulator::Short(vector) => {
+            Accumulator::Short { vector, .. } => {
                 self.fold(reduced.fold, vector)?;
                 if reduced.fold == Fold::ShortSum {
                     let initial = at(CONSTANTS, self.assembler.constant(reduced.initial.to_bits()));
@@ -265,7 +310,7 @@ impl Function {
                 }
                 self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(vector))?);
             }
-            Accumulator::Extreme { vector, none } => {
+            Accumulator::Extreme { vector, none, .. } => {
                 self.fold(reduced.fold, vector)?;
                 self.push(Instruction::with2(Code::EVEX_Vmovss_m32_k1_xmm, slot, xmm(vector))?);
                 let none = truth(none);
@@ -292,7 +337,7 @@ impl Function {
         // Any vector that is no accumulator will do.
         let other = 0;
         let [wide, narrow] = match fold {
-            Fold::Sum | Fold::ShortSum => {
+            Fold::Sum | Fold::SumOfPositives | Fold::ShortSum => {
                 [Code::EVEX_Vaddps_ymm_k1z_ymm_ymmm256b32, Code::EVEX_Vaddps_xmm_k1z_xmm_xmmm128b32]
             }
             Fold::Least => {
@@ -317,48 +362,89 @@ impl Function {
     }
 }
 
-/// Accumulators take the last registers.
-fn accumulators(reduced: &[Reduced]) -> Result<Vec<Accumulator>, Unsupported> {
+/// What a turn of a loop does.
+struct Turn {
+    vectors: usize,
+    accumulators: Vec<Accumulator>,
+    /// For all of the vectors.
+    program: Program,
+    /// How many it uses at the same time, besides accumulators.
+    registers: usize,
+}
+
+/// As many vectors at a time as registers allow: instructions of one wait for one another, those of others need not. Whole
+/// lines that are written past the caches are written one by one, not several in a row: memory takes them faster.
+fn turn(pass: &Pass, around: Surroundings<'_>) -> Result<Turn, Unsupported> {
+    let mut trial = Assembler::default();
+    let whole = |effect: &Effect| match effect {
+        Effect::Store { stream, .. } => around.formats[*stream] == Format::Word,
+        _ => false,
+    };
+    let one_by_one = around.streaming && pass.body.effects.iter().any(whole);
+    let several: &[usize] = if one_by_one { &[] } else { &[4, 2] };
+    for vectors in several.iter().copied() {
+        let Ok(accumulators) = accumulators(&pass.reduced, true) else { continue };
+        let program = pass.body.repeated(vectors);
+        let around = Surroundings { accumulators: &accumulators, vectors, ..around };
+        let room = Emitter::new(&mut trial, &program, around, &Pinned::default()).run();
+        if let Ok(Room { registers, evicted: 0 }) = room {
+            return Ok(Turn { vectors, accumulators, program, registers });
+        }
+    }
+    let accumulators = accumulators(&pass.reduced, false)?;
+    Ok(Turn { vectors: 1, accumulators, program: Program::default(), registers: 0 })
+}
+
+/// What elements are gathered in: the last registers.
+///
+/// What is gathered waits for what was gathered before: where a turn takes several vectors, they are put together first.
+fn accumulators(reduced: &[Reduced], several: bool) -> Result<Vec<Accumulator>, Unsupported> {
     let (mut vectors, mut truths) = (VECTORS, TRUTHS.end);
     let mut found = Vec::with_capacity(reduced.len());
     for reduced in reduced {
-        if vectors < VECTORS / 2 || truths <= TRUTHS.start + 3 {
+        let taken = match (reduced.fold, several) {
+            (Fold::Sum, true) => 4,
+            (Fold::SumOfPositives, true) => 3,
+            (Fold::Sum | Fold::SumOfPositives, false) | (_, true) => 2,
+            (_, false) => 1,
+        };
+        if vectors < VECTORS / 2 - 2 + taken || truths <= TRUTHS.start + 3 {
             return Err(Unsupported("more reductions at a time than there are registers".into()));
         }
+        vectors -= taken;
         found.push(match reduced.fold {
             Fold::Sum => {
-                vectors -= 2;
-                Accumulator::Sum([vectors, vectors + 1])
+                let turn = several.then_some([vectors + 2, vectors + 3]);
+                Accumulator::Sum { sums: [vectors, vectors + 1], turn }
+            }
+            Fold::SumOfPositives => {
+                let turn = several.then_some([vectors + 2; 2]);
+                Accumulator::Sum { sums: [vectors, vectors + 1], turn }
             }
             Fold::ShortSum | Fold::GreatestNumber => {
-                vectors -= 1;
-                Accumulator::Short(vectors)
+                Accumulator::Short { vector: vectors, turn: several.then_some(vectors + 1) }
             }
             Fold::Greatest | Fold::Least => {
-                (vectors, truths) = (vectors - 1, truths - 1);
-                Accumulator::Extreme { vector: vectors, none: truths }
+                truths -= 1;
+                let turn = several.then_some(vectors + 1);
+                Accumulator::Extreme { vector: vectors, turn, none: truths }
             }
         });
     }
     Ok(found)
 }
 
-/// What is kept in registers of its own while a loop runs: as much as the loop leaves free.
-fn pinned(pass: &Pass, around: Surroundings<'_>) -> Result<Pinned, Unsupported> {
+/// What is kept in registers of its own while a loop runs that uses so many: as much as it leaves free.
+fn pinned(pass: &Pass, around: Surroundings<'_>, registers: usize) -> Result<Pinned, Unsupported> {
     let mut trial = Assembler::default();
     let tail = Surroundings { tail: true, ..around };
-    let most = Emitter::new(&mut trial, &pass.body, tail, &Pinned::default()).run()?;
+    let room = Emitter::new(&mut trial, &pass.body, tail, &Pinned::default()).run()?;
     let mut taken = [false; VECTORS];
     for accumulator in around.accumulators {
-        match accumulator {
-            Accumulator::Sum(vectors) => vectors.iter().for_each(|vector| taken[*vector] = true),
-            Accumulator::Short(vector) | Accumulator::Extreme { vector, .. } => {
-                taken[*vector] = true;
-            }
-        }
+        accumulator.vectors().for_each(|vector| taken[vector] = true);
     }
     let free = taken.iter().filter(|taken| !**taken).count();
-    let spare = free.saturating_sub(most.max(4));
+    let spare = free.saturating_sub(registers.max(room.registers).max(4));
     let mut registers = (0..VECTORS).rev().filter(|register| !taken[*register]);
     let values = worth_pinning(&pass.body, around.formats);
     let places =

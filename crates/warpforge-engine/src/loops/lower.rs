@@ -323,10 +323,11 @@ impl Lowerer<'_> {
             self.number(*operand)?;
             operands.push(self.operand(*operand, &sizes, extent)?);
         }
+        let short = self.dtype(result)? == DType::BF16;
         let instruction = |to| -> Lowered<Instruction> {
             Ok(match (&op.kind, operands.as_slice()) {
                 (OpKind::Unary(unary), [from]) if has_unary(*unary, number) => {
-                    Instruction::Unary { op: *unary, from: *from, to }
+                    Instruction::Unary { op: *unary, short, from: *from, to }
                 }
                 (OpKind::Binary(binary), [a, b]) if has_binary(*binary, number) => {
                     Instruction::Binary { op: *binary, a: *a, b: *b, to }
@@ -353,7 +354,7 @@ impl Lowerer<'_> {
             OpKind::Unary(Unary::IsFinite) if operand_number.is_float() => {
                 let size = self.register(operand_number, extent);
                 let from = operands[0];
-                self.code.push(Instruction::Unary { op: Unary::Abs, from, to: size });
+                self.code.push(Instruction::Unary { op: Unary::Abs, short: false, from, to: size });
                 let infinity = match operand_number {
                     Number::F32 => u64::from(f32::INFINITY.to_bits()),
                     _ => f64::INFINITY.to_bits(),

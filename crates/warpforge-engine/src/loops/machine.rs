@@ -289,7 +289,7 @@ impl<'a> Tile<'a> {
         match instruction {
             Instruction::Load { input, to } => self.load(*input, *to),
             Instruction::Store { from, number, output } => self.store(*from, *number, *output),
-            Instruction::Unary { op, from, to } => with_number!(self.number(*to), T => {
+            Instruction::Unary { op, from, to, .. } => with_number!(self.number(*to), T => {
                 let from = self.source::<T>(*from, self.extent(*to));
                 dispatch!(isa, unary(*op, from, row, self.room::<T>(*to)));
             }),

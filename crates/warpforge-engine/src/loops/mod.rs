@@ -10,6 +10,8 @@ mod lane;
 mod lower;
 mod machine;
 pub(crate) mod narrow;
+#[cfg(target_arch = "x86_64")]
+mod pieces;
 mod softmax;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod squares;

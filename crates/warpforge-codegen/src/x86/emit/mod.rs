@@ -11,6 +11,7 @@ mod schedule;
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use self::schedule::{is_spread, schedule};
+use super::LANES;
 use super::assembler::{Assembler, at};
 use super::registers::{
     CONSTANTS, EVICTED, INDEX, PASSING, POINTERS, SLOTS, TAIL, TRUTHS, VECTORS, frame, zmm,
@@ -28,19 +29,42 @@ pub(crate) const MOST_EVICTED: usize = 64;
 /// What elements of a row are gathered in, while a loop runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Accumulator {
-    /// Two vectors of f64.
-    Sum([usize; 2]),
+    /// Two vectors of f64; those of a turn are two as well, or one of f32.
+    Sum { sums: [usize; 2], turn: Option<[usize; 2]> },
     /// One vector of f32.
-    Short(usize),
+    Short { vector: usize, turn: Option<usize> },
     /// One vector, and whether something was no number.
-    Extreme { vector: usize, none: usize },
+    Extreme { vector: usize, turn: Option<usize>, none: usize },
+}
+
+impl Accumulator {
+    /// The registers it takes.
+    pub(super) fn vectors(&self) -> impl Iterator<Item = usize> {
+        let [a, b, c, d] = match *self {
+            Self::Sum { sums: [a, b], turn } => {
+                [Some(a), Some(b), turn.map(|turn| turn[0]), turn.map(|turn| turn[1])]
+            }
+            Self::Short { vector, turn } | Self::Extreme { vector, turn, .. } => {
+                [Some(vector), turn, None, None]
+            }
+        };
+        [a, b, c, d].into_iter().flatten()
+    }
 }
 
 /// A step of the schedule.
 #[derive(Debug, Clone, Copy)]
 enum Item {
     Make(Value),
-    Do(Effect),
+    /// For the vector of this number.
+    Do(Effect, usize),
+}
+
+/// Registers that a program used at the same time at most, and values for which none was left.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub(super) registers: usize,
+    pub(super) evicted: usize,
 }
 
 /// Values that are the same in all elements, in registers of their own.
@@ -60,10 +84,10 @@ pub(super) struct Surroundings<'a> {
     pub(super) once: bool,
     /// Whether only some of the elements are there.
     pub(super) tail: bool,
+    /// How many vectors the program is for.
+    pub(super) vectors: usize,
     /// Whether whole vectors are written past the caches.
     pub(super) streaming: bool,
-    /// Elements that are asked for in advance; 0 where none are.
-    pub(super) ahead: usize,
 }
 
 /// What an instruction reads last: a register, or a number in memory that it spreads itself.
@@ -118,15 +142,9 @@ impl<'a> Emitter<'a> {
             most: 0,
         };
         for accumulator in around.accumulators {
-            match accumulator {
-                Accumulator::Sum(vectors) => {
-                    vectors.iter().for_each(|vector| emitter.barred[*vector] = true);
-                }
-                Accumulator::Short(vector) => emitter.barred[*vector] = true,
-                Accumulator::Extreme { vector, none } => {
-                    emitter.barred[*vector] = true;
-                    emitter.barred_truths[*none] = true;
-                }
+            accumulator.vectors().for_each(|vector| emitter.barred[vector] = true);
+            if let Accumulator::Extreme { none, .. } = accumulator {
+                emitter.barred_truths[*none] = true;
             }
         }
         for (value, register) in &pinned.places {
@@ -172,45 +190,72 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// Writes the program; returns how many vector registers were in use at the same time at most.
-    pub(super) fn run(mut self) -> Result<usize, Unsupported> {
-        let formats = self.around.formats;
+    /// Writes the program; returns how much room it took.
+    pub(super) fn run(mut self) -> Result<Room, Unsupported> {
+        let items = self.items();
+        self.plan(&items);
+        self.emit(&items)?;
+        Ok(Room { registers: self.most, evicted: self.evictions })
+    }
+
+    /// What is done in which order: what several vectors have to do, in turns, so that none waits for its own results.
+    fn items(&self) -> Vec<Item> {
+        let (program, formats) = (self.program, self.around.formats);
+        let vectors = self.around.vectors;
         let mut items = Vec::new();
-        let mut made = vec![false; self.program.nodes.len()];
+        let mut made = vec![false; program.nodes.len()];
         // What is written may lie where something is read: numbers are written when everything was. Of truth values few can
         // be held so long.
-        let is_store = |effect: &&Effect| match effect {
+        let is_store = |effect: &Effect| match effect {
             Effect::Store { stream, .. } => formats[*stream] != Format::Truth,
             _ => false,
         };
-        let stores: Vec<Effect> = self.program.effects.iter().filter(is_store).copied().collect();
-        let last = stores.len() <= WRITTEN_LAST;
-        for effect in &self.program.effects {
-            let ready = |value: Value| {
-                made[value.0]
-                    || self.place[value.0].is_some()
-                    || is_spread(&self.program.nodes[value.0], formats)
-            };
-            let order = schedule(self.program, &ready, &[effect.value()]);
-            order.iter().for_each(|value| made[value.0] = true);
-            items.extend(order.into_iter().map(Item::Make));
-            if !(last && is_store(&effect)) {
-                items.push(Item::Do(*effect));
+        let count = program.effects.iter().filter(|effect| is_store(effect)).count();
+        let last = count <= WRITTEN_LAST * vectors;
+        let same = program.invariant();
+        let mut stores = Vec::new();
+        for (round, effects) in program.effects.chunks(vectors).enumerate() {
+            let mut orders = Vec::with_capacity(vectors);
+            for at in 0..effects.len() {
+                let ready = |value: Value| {
+                    made[value.0]
+                        || self.place[value.0].is_some()
+                        || is_spread(&program.nodes[value.0], formats)
+                        || self.is_only_summed(value)
+                };
+                let order = schedule(program, &ready, &[program.own(round * vectors + at)]);
+                order.iter().for_each(|value| made[value.0] = true);
+                // What all vectors need comes before all of them.
+                let (shared, own): (Vec<Value>, Vec<Value>) =
+                    order.into_iter().partition(|value| same[value.0]);
+                items.extend(shared.into_iter().map(Item::Make));
+                orders.push(own);
+            }
+            let longest = orders.iter().map(Vec::len).max().unwrap_or(0);
+            for at in 0..longest {
+                let turn = orders.iter().filter_map(|order| order.get(at).copied());
+                items.extend(turn.map(Item::Make));
+            }
+            for (at, effect) in effects.iter().enumerate() {
+                let value = effect.value();
+                if matches!(program.nodes[value.0], Node::Pair { .. }) && !made[value.0] {
+                    made[value.0] = true;
+                    items.push(Item::Make(value));
+                }
+                let item = Item::Do(*effect, program.vector_of_effect(round * vectors + at));
+                let later = last && is_store(effect);
+                if later { stores.push(item) } else { items.push(item) }
             }
         }
-        if last {
-            items.extend(stores.into_iter().map(Item::Do));
-        }
-        self.plan(&items);
-        self.emit(&items)?;
-        Ok(self.most)
+        items.extend(stores);
+        items
     }
 
     fn plan(&mut self, items: &[Item]) {
         for (at, item) in items.iter().enumerate().rev() {
             let read = match item {
                 Item::Make(value) => self.program.nodes[value.0].operands(),
-                Item::Do(effect) => vec![effect.value()],
+                Item::Do(effect, _) => vec![effect.value()],
             };
             for value in read {
                 self.needed[value.0].push(at);
@@ -224,7 +269,7 @@ impl<'a> Emitter<'a> {
             self.busy.clear();
             match item {
                 Item::Make(value) => self.make(*value)?,
-                Item::Do(effect) => self.perform(*effect)?,
+                Item::Do(effect, vector) => self.perform(*effect, *vector)?,
             }
         }
         Ok(())
@@ -295,7 +340,7 @@ impl<'a> Emitter<'a> {
             return Err(Unsupported("more values at a time than there are registers".into()));
         };
         let node = &self.program.nodes[value.0];
-        let again = matches!(node, Node::Load { .. } | Node::Reload { .. });
+        let again = matches!(node, Node::Load { .. } | Node::LoadHalf { .. } | Node::Reload { .. });
         if !again && !is_spread(node, self.around.formats) && self.evicted[value.0].is_none() {
             let slot = self.evictions;
             self.evictions += 1;
@@ -333,9 +378,11 @@ impl<'a> Emitter<'a> {
             let room = at(EVICTED, 64 * slot as i64);
             self.assembler.push(Instruction::with2(code, zmm(register), room)?);
         } else if let Node::Load { stream } = node {
-            self.load(stream, false, register)?;
+            self.load(value, stream, register)?;
+        } else if let Node::LoadHalf { .. } = node {
+            self.load_half(value, register)?;
         } else if let Node::Reload { slot } = node {
-            self.load(self.around.spilled + slot, true, register)?;
+            self.reload(value, slot, register)?;
         } else {
             return Err(Unsupported("a value before it is made".into()));
         }
@@ -377,14 +424,15 @@ impl<'a> Emitter<'a> {
         Ok(PASSING)
     }
 
-    /// The elements of a stream at hand.
-    fn elements(&mut self, stream: usize) -> Result<MemoryOperand, Unsupported> {
+    /// The elements of a stream at hand, for the vector of this number.
+    fn elements(&mut self, stream: usize, vector: usize) -> Result<MemoryOperand, Unsupported> {
         let bytes = self.around.formats[stream].bytes() as u32;
         let base = self.pointer(stream)?;
         if self.around.once {
             return Ok(at(base, 0));
         }
-        Ok(MemoryOperand::with_base_index_scale(base, INDEX, bytes))
+        let on = vector * LANES * bytes as usize;
+        Ok(MemoryOperand::with_base_index_scale_displ_size(base, INDEX, bytes, on as i64, 1))
     }
 
     fn push_masked(&mut self, mut instruction: Instruction, zeroing: bool) {
@@ -395,26 +443,42 @@ impl<'a> Emitter<'a> {
         self.assembler.push(instruction);
     }
 
-    fn load(&mut self, stream: usize, reload: bool, to: usize) -> Result<(), Unsupported> {
-        let memory = self.elements(stream)?;
+    fn load(&mut self, value: Value, stream: usize, to: usize) -> Result<(), Unsupported> {
+        let memory = self.elements(stream, self.program.vector_of(value))?;
         let code = match self.around.formats[stream] {
             Format::Word => Code::EVEX_Vmovups_zmm_k1z_zmmm512,
             Format::Half => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
             Format::Truth => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
         };
-        let instruction = Instruction::with2(code, zmm(to), memory)?;
-        if !reload && !self.around.tail && self.around.ahead > 0 {
-            let bytes = self.around.formats[stream].bytes();
-            let mut later = memory;
-            later.displacement = (self.around.ahead * bytes) as i64;
-            later.displ_size = 1;
-            self.assembler.push(Instruction::with1(Code::Prefetcht0_m8, later)?);
+        self.push_masked(Instruction::with2(code, zmm(to), memory)?, true);
+        Ok(())
+    }
+
+    /// The even or the odd ones of the elements of two vectors.
+    fn load_half(&mut self, value: Value, to: usize) -> Result<(), Unsupported> {
+        let Node::LoadHalf { stream, odd } = self.program.nodes[value.0] else {
+            return Err(Unsupported("other elements".into()));
+        };
+        let memory = self.elements(stream, self.program.vector_of(value) / 2 * 2)?;
+        if !odd {
+            let code = Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8;
+            self.assembler.push(Instruction::with3(code, zmm(to), memory, 16_u32)?);
+            return Ok(());
         }
-        match reload {
-            // There is room for whole vectors.
-            true => self.assembler.push(instruction),
-            false => self.push_masked(instruction, true),
-        }
+        let upper = self.assembler.constant(0xffff_0000);
+        let code = Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32;
+        self.assembler.push(Instruction::with2(code, zmm(to), at(CONSTANTS, upper))?);
+        let code = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+        self.assembler.push(Instruction::with3(code, zmm(to), zmm(to), memory)?);
+        Ok(())
+    }
+
+    /// What was spilled; there is room for whole vectors.
+    fn reload(&mut self, value: Value, slot: usize, to: usize) -> Result<(), Unsupported> {
+        let vector = self.program.vector_of(value);
+        let memory = self.elements(self.around.spilled + slot, vector)?;
+        let code = Code::EVEX_Vmovups_zmm_k1z_zmmm512;
+        self.assembler.push(Instruction::with2(code, zmm(to), memory)?);
         Ok(())
     }
 

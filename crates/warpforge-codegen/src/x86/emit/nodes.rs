@@ -5,9 +5,9 @@ use iced_x86::{Code, Instruction, Register};
 use super::{Emitter, Source};
 use crate::Unsupported;
 use crate::lower::Format;
-use crate::vector::{Comparison, Logic, Node, One, Two, Value};
+use crate::vector::{Comparison, Logic, Node, One, Table, Two, Value};
 use crate::x86::assembler::at;
-use crate::x86::registers::{truth, ymm, zmm};
+use crate::x86::registers::{CONSTANTS, TRUTHS, truth, ymm, zmm};
 
 impl Emitter<'_> {
     pub(super) fn make(&mut self, value: Value) -> Result<(), Unsupported> {
@@ -17,20 +17,26 @@ impl Emitter<'_> {
             Node::Constant(_) | Node::Row { .. } => Ok(()),
             Node::Load { stream } => {
                 let to = self.vector()?;
-                self.load(stream, false, to)?;
+                self.load(value, stream, to)?;
+                self.hold(value, to);
+                Ok(())
+            }
+            Node::LoadHalf { .. } => {
+                let to = self.vector()?;
+                self.load_half(value, to)?;
                 self.hold(value, to);
                 Ok(())
             }
             Node::Reload { slot } => {
                 let to = self.vector()?;
-                self.load(self.around.spilled + slot, true, to)?;
+                self.reload(value, slot, to)?;
                 self.hold(value, to);
                 Ok(())
             }
             Node::Splat { stream } => self.splat(value, stream),
             Node::LoadTruth { stream } => {
                 let passing = self.vector()?;
-                self.load(stream, false, passing)?;
+                self.load(value, stream, passing)?;
                 let to = self.truth_register()?;
                 let code = Code::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
                 self.three(code, truth(to), passing, Source::Register(passing))?;
@@ -40,6 +46,25 @@ impl Emitter<'_> {
             Node::Two(op, a, b) => self.make_two(value, op, a, b),
             Node::One(op, a) => self.make_one(value, op, a),
             Node::Fused { a, b, c, negative } => self.fused(value, [a, b, c], negative),
+            Node::Pick { table, index } => {
+                let index = self.ensure(index)?;
+                let table = at(CONSTANTS, self.assembler.table(table));
+                let to = self.result(value, &operands)?;
+                let code = Code::EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32;
+                self.assembler.push(Instruction::with3(code, zmm(to), zmm(index), table)?);
+                Ok(())
+            }
+            Node::Signed { size, sign, mask } => {
+                /// The third operand says which bits are the second's, else they are the first's.
+                const CHOOSE: u32 = 0xd8;
+                let from = self.ensure(size)?;
+                let sign = self.ensure(sign)?;
+                let mask = self.source(mask)?;
+                let held = (self.is_last(size) && from != sign).then_some(from);
+                let to = self.overwritten(value, held, from, &operands)?;
+                let code = Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8;
+                self.three_with(code, zmm(to), sign, mask, CHOOSE)
+            }
             Node::Compare(comparison, a, b) => {
                 let predicate = match comparison {
                     Comparison::Equal => 0x00,
@@ -48,6 +73,7 @@ impl Emitter<'_> {
                     Comparison::Unordered => 0x03,
                     Comparison::NotEqual => 0x04,
                     Comparison::GreaterOrEqual => 0x1d,
+                    Comparison::NotLess => 0x15,
                     Comparison::Greater => 0x1e,
                 };
                 let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
@@ -60,7 +86,7 @@ impl Emitter<'_> {
                     Comparison::LessOrEqual => 2,
                     Comparison::Unordered => 3,
                     Comparison::NotEqual => 4,
-                    Comparison::GreaterOrEqual => 5,
+                    Comparison::GreaterOrEqual | Comparison::NotLess => 5,
                     Comparison::Greater => 6,
                 };
                 let code = Code::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8;
@@ -83,6 +109,19 @@ impl Emitter<'_> {
                 self.assembler.push(instruction);
                 Ok(())
             }
+            Node::ScaleWhere { truth: condition, value: scaled, exponent } => {
+                let mask = self.truth_of(condition)?;
+                let from = self.ensure(scaled)?;
+                let exponent = self.ensure(exponent)?;
+                let to = self.result(value, &operands)?;
+                let code = Code::EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er;
+                let mut instruction = Instruction::with3(code, zmm(to), zmm(from), zmm(exponent))?;
+                instruction.set_op_mask(truth(mask));
+                instruction.set_zeroing_masking(true);
+                self.assembler.push(instruction);
+                Ok(())
+            }
+            Node::Pair { low, high, normal, turns } => self.pair(value, [low, high], normal, turns),
             Node::Logic(logic, a, b) => {
                 let (a, b) = (self.truth_of(a)?, self.truth_of(b)?);
                 self.release(&operands);
@@ -144,8 +183,15 @@ impl Emitter<'_> {
     }
 
     fn make_two(&mut self, value: Value, op: Two, a: Value, b: Value) -> Result<(), Unsupported> {
-        let commutes =
-            !matches!(op, Two::Subtract | Two::Divide | Two::Scale | Two::SubtractIntegers);
+        let commutes = !matches!(
+            op,
+            Two::Subtract
+                | Two::Divide
+                | Two::Scale
+                | Two::SubtractIntegers
+                | Two::GreaterOrSecond
+                | Two::LessOrSecond
+        );
         let (first, second) =
             if commutes && self.is_in_memory(a) && !self.is_in_memory(b) { (b, a) } else { (a, b) };
         let left = self.ensure(first)?;
@@ -163,6 +209,8 @@ impl Emitter<'_> {
                 let choice = if op == Two::Greater { 0b0101 } else { 0b0100 };
                 return self.three_with(code, to, left, right, choice);
             }
+            Two::GreaterOrSecond => Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae,
+            Two::LessOrSecond => Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae,
             Two::And => Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
             Two::Or => Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32,
             Two::Xor => Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
@@ -175,7 +223,114 @@ impl Emitter<'_> {
         self.three(code, to, left, right)
     }
 
+    /// As bf16. The processor takes what is too small to be normal for 0: such elements, where there are any, are rounded by
+    /// steps.
+    fn narrow(&mut self, value: Value, a: Value) -> Result<(), Unsupported> {
+        let from = self.ensure(a)?;
+        let (to, passing) = (self.vector()?, self.vector()?);
+        let small = self.truth_register()?;
+        let code = Code::EVEX_Vcvtneps2bf16_ymm_k1z_zmmm512b32;
+        self.assembler.push(Instruction::with2(code, ymm(to), zmm(from))?);
+        self.find_small(from, small)?;
+        let code = Code::VEX_Kortestw_kr_kr;
+        self.assembler.push(Instruction::with2(code, truth(small), truth(small))?);
+        let normal = self.assembler.jump_ahead(Code::Je_rel32_64)?;
+        self.round_by_steps(from, passing)?;
+        let code = Code::EVEX_Vmovdqu16_ymm_k1z_ymmm256;
+        let mut blend = Instruction::with2(code, ymm(to), ymm(passing))?;
+        blend.set_op_mask(truth(small));
+        self.assembler.push(blend);
+        self.assembler.land(normal);
+        self.release(&[a]);
+        self.hold(value, to);
+        Ok(())
+    }
+
+    /// The same for two vectors.
+    fn pair(
+        &mut self,
+        value: Value,
+        pair: [Value; 2],
+        normal: bool,
+        turns: bool,
+    ) -> Result<(), Unsupported> {
+        let [low, high] = [self.ensure(pair[0])?, self.ensure(pair[1])?];
+        let to = self.vector()?;
+        // The second of the operands becomes the lower half.
+        let code = Code::EVEX_Vcvtne2ps2bf16_zmm_k1z_zmm_zmmm512b32;
+        self.assembler.push(Instruction::with3(code, zmm(to), zmm(high), zmm(low))?);
+        if !normal {
+            let [passing, upper] = [self.vector()?, self.vector()?];
+            let small = self.truth_register()?;
+            let other = TRUTHS
+                .clone()
+                .find(|at| *at != small && self.truths[*at].is_none() && !self.barred_truths[*at])
+                .ok_or_else(|| Unsupported("no register for truth values".into()))?;
+            self.find_small(low, small)?;
+            self.find_small(high, other)?;
+            let code = Code::VEX_Kortestw_kr_kr;
+            self.assembler.push(Instruction::with2(code, truth(small), truth(other))?);
+            let fine = self.assembler.jump_ahead(Code::Je_rel32_64)?;
+            self.round_by_steps(low, passing)?;
+            self.round_by_steps(high, upper)?;
+            let code = Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
+            let whole = zmm(passing);
+            self.assembler.push(Instruction::with4(code, whole, whole, ymm(upper), 1_u32)?);
+            let code = Code::VEX_Kunpckwd_kr_kr_kr;
+            let small = truth(small);
+            self.assembler.push(Instruction::with3(code, small, truth(other), small)?);
+            let code = Code::EVEX_Vmovdqu16_zmm_k1z_zmmm512;
+            let mut blend = Instruction::with2(code, zmm(to), whole)?;
+            blend.set_op_mask(small);
+            self.assembler.push(blend);
+            self.assembler.land(fine);
+        }
+        if turns {
+            let order = self.vector()?;
+            let memory = at(CONSTANTS, self.assembler.table(Table::Turns));
+            let code = Code::EVEX_Vmovdqu16_zmm_k1z_zmmm512;
+            self.assembler.push(Instruction::with2(code, zmm(order), memory)?);
+            let code = Code::EVEX_Vpermw_zmm_k1z_zmm_zmmm512;
+            self.assembler.push(Instruction::with3(code, zmm(to), zmm(order), zmm(to))?);
+        }
+        self.release(&pair);
+        self.hold(value, to);
+        Ok(())
+    }
+
+    /// Where numbers are too small to be normal.
+    fn find_small(&mut self, from: usize, to: usize) -> Result<(), Unsupported> {
+        const SUBNORMAL: u32 = 0x20;
+        let code = Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8;
+        self.assembler.push(Instruction::with3(code, truth(to), zmm(from), SUBNORMAL)?);
+        Ok(())
+    }
+
+    /// Numbers as bf16, side by side, by their bits; what is no number need not stay none.
+    fn round_by_steps(&mut self, from: usize, to: usize) -> Result<(), Unsupported> {
+        let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
+        let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
+        let whole = zmm(to);
+        let [one, half] = [1, 0x7fff].map(|bits| {
+            let mut memory = at(CONSTANTS, self.assembler.constant(bits));
+            memory.is_broadcast = true;
+            memory
+        });
+        self.assembler.push(Instruction::with3(shift, whole, zmm(from), 16_u32)?);
+        let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+        self.assembler.push(Instruction::with3(and, whole, whole, one)?);
+        self.assembler.push(Instruction::with3(add, whole, whole, half)?);
+        self.assembler.push(Instruction::with3(add, whole, whole, zmm(from))?);
+        self.assembler.push(Instruction::with3(shift, whole, whole, 16_u32)?);
+        let code = Code::EVEX_Vpmovdw_ymmm256_k1z_zmm;
+        self.assembler.push(Instruction::with2(code, ymm(to), whole)?);
+        Ok(())
+    }
+
     fn make_one(&mut self, value: Value, op: One, a: Value) -> Result<(), Unsupported> {
+        if op == One::Narrow {
+            return self.narrow(value, a);
+        }
         let from = self.ensure(a)?;
         let to = self.result(value, &[a])?;
         let with =
@@ -203,7 +358,7 @@ impl Emitter<'_> {
                 self.assembler.push(Instruction::with3(narrow, ymm(to), zmm(from), 0_u32)?);
                 Instruction::with2(Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256, zmm(to), ymm(to))?
             }
-            One::Narrow => {
+            One::Narrow | One::NarrowNormal => {
                 let code = Code::EVEX_Vcvtneps2bf16_ymm_k1z_zmmm512b32;
                 Instruction::with2(code, ymm(to), zmm(from))?
             }

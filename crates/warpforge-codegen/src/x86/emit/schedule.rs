@@ -12,19 +12,6 @@ pub(super) fn is_spread(node: &Node, formats: &[Format]) -> bool {
     }
 }
 
-/// Whether a value is the same for all elements of a row.
-fn invariant(program: &Program) -> Vec<bool> {
-    let mut same = Vec::with_capacity(program.nodes.len());
-    for node in &program.nodes {
-        same.push(match node {
-            Node::Constant(_) | Node::Row { .. } | Node::Splat { .. } => true,
-            Node::Load { .. } | Node::LoadTruth { .. } | Node::Reload { .. } => false,
-            other => !other.is_truth() && other.operands().iter().all(|operand| same[operand.0]),
-        });
-    }
-    same
-}
-
 /// The order in which values are made: each before the first that needs it, as late as that allows.
 pub(super) fn schedule(
     program: &Program,
@@ -62,7 +49,7 @@ pub(super) fn schedule(
 
 /// What is worth a register of its own while a loop runs, best first: what would have to be computed, then what is read most.
 pub(in crate::x86) fn worth_pinning(program: &Program, formats: &[Format]) -> Vec<Value> {
-    let same = invariant(program);
+    let same = program.invariant();
     let mut uses = vec![0_usize; program.nodes.len()];
     let mut outside = vec![false; program.nodes.len()];
     let roots: Vec<Value> = program.effects.iter().map(Effect::value).collect();
