@@ -166,7 +166,8 @@ impl Generated {
             constants,
             walks,
             spills: lowered.spills,
-            slots: lowered.slots,
+            // Behind them, those of the first pass for the next row.
+            slots: lowered.slots + lowered.passes.first().map_or(0, |pass| pass.reduced.len()),
             line,
             reduces: kernel.row.is_some(),
         })

@@ -323,8 +323,24 @@ impl Program {
         self.node(Node::One(op, a))
     }
 
+    /// A sum. What was scaled by a power of 2 that makes it smaller is scaled while it is added, which is as exact.
     pub(crate) fn add(&mut self, a: Value, b: Value) -> Value {
-        self.two(Two::Add, a, b)
+        let scaled = |value: Value| match self.nodes[value.0] {
+            Node::Two(Two::Multiply, x, factor) => match self.nodes[factor.0] {
+                Node::Constant(bits) => {
+                    let size = f32::from_bits(bits).abs();
+                    let smaller = size.is_normal() && size < 1.0 && bits & 0x007f_ffff == 0;
+                    smaller.then_some((x, factor))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match (scaled(a), scaled(b)) {
+            (Some((x, factor)), _) => self.fused(x, factor, b),
+            (None, Some((x, factor))) => self.fused(x, factor, a),
+            (None, None) => self.two(Two::Add, a, b),
+        }
     }
 
     pub(crate) fn subtract(&mut self, a: Value, b: Value) -> Value {

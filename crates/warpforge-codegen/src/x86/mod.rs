@@ -68,14 +68,36 @@ pub(crate) fn assemble(
         None => vec![Vec::new(); lowered.passes.len()],
     };
     function.enter()?;
+    let ahead = ahead(lowered).filter(|_| streaming.is_none());
+    if let Some(ahead) = &ahead {
+        function.pass(ahead, &[])?;
+    }
     let row = function.assembler.here();
-    for (pass, ask) in lowered.passes.iter().zip(&asked) {
-        function.pass(pass, ask)?;
+    for (at, (pass, ask)) in lowered.passes.iter().zip(&asked).enumerate() {
+        match &ahead {
+            Some(ahead) if at == 0 => function.go_ahead(ahead, pass)?,
+            _ => function.pass(pass, ask)?,
+        }
     }
     function.next_row()?;
     function.assembler.jump(Code::Jne_rel32_64, row)?;
     function.leave()?;
     function.assembler.finish()
+}
+
+/// The first pass, such as it is done for the next row before the others are for the one at hand, so that those need not wait for
+/// what it reduces to: that goes to slots behind the others.
+fn ahead(lowered: &Lowered) -> Option<Pass> {
+    let first = lowered.passes.first().filter(|_| lowered.passes.len() > 1)?;
+    let gathers = |effect: &Effect| matches!(effect, Effect::Accumulate { .. });
+    if !first.before.effects.is_empty() || !first.body.effects.iter().all(gathers) {
+        return None;
+    }
+    let mut ahead = first.clone();
+    for (at, reduced) in ahead.reduced.iter_mut().enumerate() {
+        reduced.slot = lowered.slots + at;
+    }
+    Some(ahead)
 }
 
 struct Function {
@@ -122,19 +144,41 @@ impl Function {
         Ok(())
     }
 
+    /// Takes up what the first pass has reduced the row at hand to, and does it for the next row, if there is one.
+    fn go_ahead(&mut self, ahead: &Pass, first: &Pass) -> Result<(), Unsupported> {
+        for (from, to) in ahead.reduced.iter().zip(&first.reduced) {
+            let [from, to] = [from, to].map(|reduced| at(SLOTS, 4 * reduced.slot as i64));
+            self.push(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, from)?);
+            self.push(Instruction::with2(Code::Mov_rm32_r32, to, Register::EAX)?);
+        }
+        self.push(Instruction::with2(Code::Cmp_rm64_imm8, at(FRAME, frame::ROWS), 1)?);
+        let last = self.assembler.jump_ahead(Code::Je_rel32_64)?;
+        self.step(Code::Add_r64_rm64, Code::Add_rm64_r64)?;
+        self.pass(ahead, &[])?;
+        self.step(Code::Sub_r64_rm64, Code::Sub_rm64_r64)?;
+        self.assembler.land(last);
+        Ok(())
+    }
+
     /// Every stream goes on to its next row.
     fn next_row(&mut self) -> Result<(), Unsupported> {
+        self.step(Code::Add_r64_rm64, Code::Add_rm64_r64)?;
+        self.push(Instruction::with1(Code::Dec_rm64, at(FRAME, frame::ROWS))?);
+        Ok(())
+    }
+
+    /// Every stream goes a row on, or back: by an instruction for registers, and one for memory.
+    fn step(&mut self, register: Code, memory: Code) -> Result<(), Unsupported> {
         for stream in 0..self.formats.len() {
             let step = at(FRAME, frame::step(stream));
-            if let Some(register) = POINTERS.get(stream) {
-                self.push(Instruction::with2(Code::Add_r64_rm64, *register, step)?);
+            if let Some(pointer) = POINTERS.get(stream) {
+                self.push(Instruction::with2(register, *pointer, step)?);
             } else {
                 self.push(Instruction::with2(Code::Mov_r64_rm64, PASSING, step)?);
                 let held = at(FRAME, frame::pointer(stream));
-                self.push(Instruction::with2(Code::Add_rm64_r64, held, PASSING)?);
+                self.push(Instruction::with2(memory, held, PASSING)?);
             }
         }
-        self.push(Instruction::with1(Code::Dec_rm64, at(FRAME, frame::ROWS))?);
         Ok(())
     }
 

@@ -16,8 +16,9 @@ use crate::pool::Pool;
 use crate::products::tiles::{Multiplier, Panels, Part, Strips, pieces};
 use crate::products::{Arithmetic, has_bf16_products};
 
-/// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache.
-const BETWEEN: usize = 1 << 15;
+/// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache, and
+/// of a few hundred columns there are so many rows that columns come to the nearest cache for several strips.
+const BETWEEN: usize = 80 << 10;
 /// Tasks for each thread at least, where there are so many rows.
 const TASKS: usize = 4;
 
