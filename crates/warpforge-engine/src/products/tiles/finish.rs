@@ -52,6 +52,8 @@ pub(crate) enum Out {
 
 /// The same for one matrix of the batch: what is combined with other matrices in one go, and what follows that.
 pub(super) struct FinishAt {
+    /// A number for each column that sums begin with, instead of being combined with it.
+    first: Option<(usize, Lying)>,
     passes: Vec<Pass>,
     out: Out,
 }
@@ -143,7 +145,7 @@ impl Finish {
             Out::Matrix(lying) => Out::Matrix(Lying { start: lying.start + start, ..lying }),
             strips @ Out::Strips(_) => strips,
         };
-        FinishAt { passes, out }
+        FinishAt { first: None, passes, out }
     }
 }
 
@@ -232,6 +234,26 @@ impl Soon {
 }
 
 impl FinishAt {
+    /// The same, but sums begin with what is added to all rows of whole tiles, where that is the first thing to be done.
+    pub(super) fn beginning_with_columns(mut self, columns: usize) -> Self {
+        let Some(pass) = self.passes.first_mut() else { return self };
+        if let Some((With::Add, input, lying)) = pass.others.first()
+            && matches!(lying, Lying { row: 0, column: 1, dtype: DType::F32, .. })
+            && columns.is_multiple_of(COLUMNS)
+        {
+            self.first = Some((*input, *lying));
+            pass.others.remove(0);
+        }
+        self
+    }
+
+    /// The numbers that a tile's sums begin with, if they begin with any.
+    #[inline(always)]
+    pub(super) fn first(&self, place: &Place, inputs: &[*const u8]) -> Option<*const u8> {
+        let (input, lying) = self.first.as_ref()?;
+        Some(lying.beside(place, inputs[*input].cast_mut()).start.cast_const())
+    }
+
     /// What a tile will be combined with when its sums are there, or only where they are kept between slices.
     #[inline(always)]
     pub(super) fn soon(

@@ -26,7 +26,7 @@ pub(super) use self::unit::available;
 pub(crate) use self::windows::{Image, Operands as WindowOperands, Windows};
 
 use self::later::Later;
-use self::tile::{Reads, Run, Tile};
+use self::tile::{Begin, Reads, Run, Tile};
 use super::finish::{Place, Soon};
 use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::observe::Phase;
@@ -275,7 +275,10 @@ pub(super) unsafe fn multiply(
     let strip_count = (end - begin).div_ceil(ROWS);
     let rows_of = RowsOf::new(multiplier, numbers, part, strip_count);
     let all = steps(depth.size);
-    let at = multiplier.finish.at(&multiplier.product, part.number);
+    let mut at = multiplier.finish.at(&multiplier.product, part.number);
+    if numbers == Numbers::Halves {
+        at = at.beginning_with_columns(columns.size);
+    }
     let kept = numbers.kept_panels(depth.size, panels.len());
     let mut others = [const { Tile::new() }; 2];
     let mut later = Later::new(&at, part.inputs, part.out, numbers.last_steps(depth.size));
@@ -320,7 +323,11 @@ pub(super) unsafe fn multiply(
                         };
                         let plain = ends && rows == ROWS && numbers == Numbers::Halves;
                         let straight = if plain { at.straight(&place, part.out) } else { None };
-                        let run = Run { steps: length, begins, elsewhere: straight };
+                        let begin = match begins {
+                            true => Begin::with(at.first(&place, part.inputs)),
+                            false => Begin::Here,
+                        };
+                        let run = Run { steps: length, begin, elsewhere: straight };
                         // SAFETY: the caller's promise: the packed strips and panels are there, and room for the sums of
                         // these strips and panels; what is left of a tile is done before it is used again.
                         unsafe {

@@ -26,10 +26,27 @@ pub(super) struct Reads {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
     pub(super) steps: usize,
-    /// Whether the sums begin with them.
-    pub(super) begins: bool,
+    pub(super) begin: Begin,
     /// Where the sums go then, if they do not stay here.
     pub(super) elsewhere: Option<Target>,
+}
+
+/// What sums begin with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Begin {
+    Zero,
+    /// A number for each column.
+    Columns(*const u8),
+    /// What they are already.
+    Here,
+}
+
+impl Begin {
+    /// With a number for each column, if there are some.
+    #[inline(always)]
+    pub(super) fn with(columns: Option<*const u8>) -> Self {
+        columns.map_or(Self::Zero, Self::Columns)
+    }
 }
 
 /// Where sums go: the first number, and bytes from one row to the next.
@@ -79,10 +96,11 @@ impl Tile {
         let here = Target { start: self.0.as_mut_ptr().cast(), row: size_of::<[f32; COLUMNS]>() };
         // SAFETY: the caller's promise; the registers are used by nothing but these functions.
         unsafe {
-            if run.begins {
-                zero();
-            } else {
-                load(here);
+            match run.begin {
+                Begin::Zero => zero(),
+                // The same row again and again.
+                Begin::Columns(start) => load(Target { start: start.cast_mut(), row: 0 }),
+                Begin::Here => load(here),
             }
             let mut rest = run.steps;
             while rest > 0 {

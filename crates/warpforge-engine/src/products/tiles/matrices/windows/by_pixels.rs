@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::super::super::finish::{FinishAt, Place, Soon};
 use super::super::super::multiplier::COLUMNS;
-use super::super::tile::{Reads, Run, Target, Tile};
+use super::super::tile::{Begin, Reads, Run, Target, Tile};
 use super::super::{ROWS, unit};
 use super::{Operands, Windows};
 
@@ -38,7 +38,7 @@ impl Windows {
         panels: &Range<usize>,
     ) {
         let (numbers, steps) = (self.numbers, self.steps());
-        let at = self.finish.whole();
+        let at = self.finish.whole().beginning_with_columns(self.columns);
         let row = row_bytes(panels.len());
         let each = ROWS.div_ceil(panels.len() * steps.div_ceil(numbers.together()));
         let mut waiting =
@@ -60,7 +60,10 @@ impl Windows {
                     soon: Soon::nothing().two(sums),
                 };
                 let start = sums.wrapping_add(place * size_of::<[f32; COLUMNS]>());
-                let run = Run { steps, begins: true, elsewhere: Some(Target { start, row }) };
+                let column = panel * COLUMNS;
+                let first = Place { row: 0, column, columns: COLUMNS };
+                let begin = Begin::with(at.first(&first, operands.inputs));
+                let run = Run { steps, begin, elsewhere: Some(Target { start, row }) };
                 // SAFETY: the caller's promise: operands and room for the sums of two strips are there.
                 unsafe { tile.multiply(&unit, numbers, run, reads, |_| waiting.some(each)) };
             }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::super::finish::{FinishAt, Place, Soon};
 use super::super::super::multiplier::COLUMNS;
 use super::super::later::Later;
-use super::super::tile::{Reads, Run, Tile};
+use super::super::tile::{Begin, Reads, Run, Tile};
 use super::super::{PART_BYTES, ROWS, exact, unit};
 use super::{FEW_STEPS, Operands, PIXEL_BYTES, Windows};
 
@@ -31,7 +31,10 @@ impl Windows {
         }
         let numbers = self.numbers;
         let (all, slice_steps) = (self.steps(), numbers.slice());
-        let at = self.finish.whole();
+        let mut at = self.finish.whole();
+        if !self.in_parts() {
+            at = at.beginning_with_columns(self.columns);
+        }
         let later = Later::new(&at, operands.inputs, operands.out, all.min(slice_steps));
         let unit = unit::Configured::new();
         let mut work = Work { windows: self, operands, at: &at, later, unit };
@@ -181,7 +184,12 @@ impl Work<'_> {
             row: pixels_at.row,
             soon: soon.two(tile.cast()),
         };
-        let run = Run { steps: length, begins, elsewhere: None };
+        let corner = Place { row: 0, column, columns };
+        let begin = match begins {
+            true => Begin::with(at.first(&corner, operands.inputs)),
+            false => Begin::Here,
+        };
+        let run = Run { steps: length, begin, elsewhere: None };
         // SAFETY: the caller's promise; what is left of a tile is done before it is used again.
         unsafe {
             later.free(tile);
