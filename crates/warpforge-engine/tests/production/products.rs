@@ -147,6 +147,21 @@ fn bias_activation_and_residual_in_one_kernel() {
         if report[0].backend != "portable" && !text.contains("xbf16> -> tensor<60x65xbf16>") {
             assert_eq!(report.len(), 1, "{report:?}");
         }
+        // Sums of whole tiles begin with the bias.
+        let whole = text.replace("60x", "64x").replace("65x", "96x");
+        is_product(&check_with_weights(&whole));
+    }
+}
+
+/// Of two steps a panel stays while rows pass by.
+#[test]
+fn whole_tiles_of_two_steps() {
+    for (rows, columns) in [(64, 64), (96, 32), (160, 96), (64, 1056)] {
+        for depth in [33, 64, 65] {
+            for text in plain(rows, depth, columns) {
+                is_product(&check_with_weights(&text));
+            }
+        }
     }
 }
 

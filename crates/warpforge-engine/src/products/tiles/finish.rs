@@ -289,6 +289,12 @@ impl FinishAt {
         }
     }
 
+    /// Whether sums begin with 0, and whole tiles go where [`Self::straight`] says.
+    pub(super) fn is_straight(&self) -> bool {
+        let corner = Place { row: 0, column: 0, columns: COLUMNS };
+        self.first.is_none() && self.straight(&corner, std::ptr::null_mut()).is_some()
+    }
+
     /// Where the numbers of a whole tile go as they are, if nothing follows.
     #[inline(always)]
     pub(super) fn straight(&self, place: &Place, out: *mut u8) -> Option<Target> {

@@ -14,6 +14,7 @@
 mod exact;
 mod later;
 mod pack;
+mod short;
 mod thirds;
 mod tile;
 mod unit;
@@ -278,6 +279,15 @@ pub(super) unsafe fn multiply(
     let mut at = multiplier.finish.at(&multiplier.product, part.number);
     if numbers == Numbers::Halves {
         at = at.beginning_with_columns(columns.size);
+    }
+    if let (Numbers::Halves, short::STEPS, Panels::Packed(packed)) = (numbers, all, part.panels)
+        && at.is_straight()
+        && columns.size.is_multiple_of(COLUMNS)
+        && (end - begin).is_multiple_of(ROWS)
+    {
+        let first = packed.wrapping_add(panels.start * all * numbers.step_bytes());
+        // SAFETY: the caller's promise; every tile is whole and goes where it belongs as it is.
+        return unsafe { short::multiply(part, &at, &rows_of, first, strips, panels) };
     }
     let kept = numbers.kept_panels(depth.size, panels.len());
     let mut others = [const { Tile::new() }; 2];
