@@ -199,13 +199,11 @@ unsafe fn range(pool: &Pool, dtype: DType, elements: usize, pointer: *const u8) 
         // SAFETY: the caller's promise.
         let found = unsafe {
             match dtype {
-                DType::F32 => {
-                    of(std::slice::from_raw_parts(first.cast::<f32>(), part.len()), |x| x)
-                }
+                DType::F32 => of_words(std::slice::from_raw_parts(first.cast(), part.len())),
                 DType::BF16 => {
-                    of(std::slice::from_raw_parts(first.cast::<u16>(), part.len()), from_bf16)
+                    of_halves(std::slice::from_raw_parts(first.cast(), part.len()), from_bf16)
                 }
-                _ => of(std::slice::from_raw_parts(first.cast::<u16>(), part.len()), from_f16),
+                _ => of_halves(std::slice::from_raw_parts(first.cast(), part.len()), from_f16),
             }
         };
         all.lock().unwrap_or_else(PoisonError::into_inner).join(found);
@@ -213,20 +211,41 @@ unsafe fn range(pool: &Pool, dtype: DType, elements: usize, pointer: *const u8) 
     Some(all.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn of<T: Copy>(values: &[T], widen: impl Fn(T) -> f32 + Copy) -> Range {
-    let (least, greatest, strange) = dispatch!(Isa::detected(), extremes(values, widen));
-    let mut range = Range { least, greatest, none: 0, infinite: 0 };
-    if strange > 0 {
-        // Seldom: which of them, and the least and greatest without them.
-        range = Range::NOTHING;
-        for value in values {
-            match widen(*value) {
-                value if value.is_nan() => range.none += 1,
-                value if value.is_infinite() => range.infinite += 1,
-                value => {
-                    range.least = range.least.min(value);
-                    range.greatest = range.greatest.max(value);
-                }
+/// Of f32: bits without the sign's order numbers of one sign, turned around they order the others.
+fn of_words(values: &[u32]) -> Range {
+    let turned = |bits: i32| bits ^ ((bits >> 31) & i32::MAX);
+    let begin = [i32::MAX, i32::MIN];
+    let found = dispatch!(Isa::detected(), extremes(values, begin, |bits| turned(bits as i32)));
+    let widen = |bits: u32| f32::from_bits(bits);
+    of(values, found.map(|bits| turned(bits) as u32), widen)
+}
+
+/// The same of numbers of 16 bits.
+fn of_halves(values: &[u16], widen: impl Fn(u16) -> f32) -> Range {
+    let turned = |bits: i16| bits ^ ((bits >> 15) & i16::MAX);
+    let begin = [i16::MAX, i16::MIN];
+    let found = dispatch!(Isa::detected(), extremes(values, begin, |bits| turned(bits as i16)));
+    of(values, found.map(|bits| turned(bits) as u16), widen)
+}
+
+/// The range of numbers of which these are the first and the last in order: what is not finite is at the ends.
+fn of<T: Copy>(values: &[T], ends: [T; 2], widen: impl Fn(T) -> f32) -> Range {
+    let mut range = Range::NOTHING;
+    if values.is_empty() {
+        return range;
+    }
+    let [least, greatest] = ends.map(&widen);
+    if least.is_finite() && greatest.is_finite() {
+        return Range { least, greatest, ..range };
+    }
+    // Seldom: which of them, and the least and greatest without them.
+    for value in values {
+        match widen(*value) {
+            value if value.is_nan() => range.none += 1,
+            value if value.is_infinite() => range.infinite += 1,
+            value => {
+                range.least = range.least.min(value);
+                range.greatest = range.greatest.max(value);
             }
         }
     }
@@ -251,6 +270,12 @@ mod tests {
         let least = values.iter().copied().fold(f32::INFINITY, f32::min);
         let greatest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         assert_eq!(found, Range { least, greatest, none: 0, infinite: 0 });
+        let narrow: Vec<u16> = values.iter().map(|x| (x.to_bits() >> 16) as u16).collect();
+        let [first, last] = [least, greatest].map(|x| f32::from_bits(x.to_bits() & 0xffff_0000));
+        let mut found = of_halves(&narrow, from_bf16);
+        assert_eq!(found, Range { least: first, greatest: last, none: 0, infinite: 0 });
+        found = of_halves(&[0xff80, 0x0001, 0x7fc0, 0xffc0], from_bf16);
+        assert_eq!((found.none, found.infinite, found.least > 0.0), (2, 1, true));
         values[7] = f32::NAN;
         values[39_999] = f32::NEG_INFINITY;
         values[20_000] = f32::INFINITY;

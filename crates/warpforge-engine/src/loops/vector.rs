@@ -163,31 +163,28 @@ fn binary<T: Lane>(op: Binary, a: Source<'_, T>, b: Source<'_, T>, row: usize, o
     }
 }
 
-/// The least, the greatest, and how many are not finite.
+/// The least and the greatest of what numbers are ordered by, each begun with another.
 #[inline(always)]
-fn extremes<T: Copy>(values: &[T], widen: impl Fn(T) -> f32) -> (f32, f32, u32) {
-    const LANES: usize = 32;
-    let (mut least, mut greatest) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
-    let mut strange = [0_u32; LANES];
-    let mut add = |lane: usize, value: f32| {
-        least[lane] = if value < least[lane] { value } else { least[lane] };
-        greatest[lane] = if value > greatest[lane] { value } else { greatest[lane] };
-        strange[lane] += u32::from(value.to_bits() & 0x7fff_ffff >= 0x7f80_0000);
-    };
-    let mut chunks = values.chunks_exact(LANES);
-    for chunk in &mut chunks {
-        for (lane, value) in chunk.iter().enumerate() {
-            add(lane, widen(*value));
+fn extremes<T: Copy, S: Copy + Ord>(
+    values: &[T],
+    [most, fewest]: [S; 2],
+    ordered: impl Fn(T) -> S,
+) -> [S; 2] {
+    const LANES: usize = 128;
+    let (mut least, mut greatest) = ([most; LANES], [fewest; LANES]);
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    for chunk in chunks {
+        for ((least, greatest), value) in least.iter_mut().zip(&mut greatest).zip(chunk) {
+            let value = ordered(*value);
+            *least = value.min(*least);
+            *greatest = value.max(*greatest);
         }
     }
-    for value in chunks.remainder() {
-        add(0, widen(*value));
+    for value in rest {
+        least[0] = ordered(*value).min(least[0]);
+        greatest[0] = ordered(*value).max(greatest[0]);
     }
-    (
-        least.into_iter().fold(f32::INFINITY, f32::min),
-        greatest.into_iter().fold(f32::NEG_INFINITY, f32::max),
-        strange.into_iter().sum(),
-    )
+    [least.into_iter().fold(most, Ord::min), greatest.into_iter().fold(fewest, Ord::max)]
 }
 
 #[inline(always)]
@@ -556,10 +553,10 @@ macro_rules! compiled_for {
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(crate) unsafe fn extremes<T: Copy>(
-                values: &[T], widen: impl Fn(T) -> f32,
-            ) -> (f32, f32, u32) {
-                super::extremes(values, widen)
+            pub(crate) unsafe fn extremes<T: Copy, S: Copy + Ord>(
+                values: &[T], begin: [S; 2], ordered: impl Fn(T) -> S,
+            ) -> [S; 2] {
+                super::extremes(values, begin, ordered)
             }
 
             $(#[target_feature(enable = $features)])?
