@@ -1,5 +1,5 @@
-//! Functions of one f32 as straight-line programs, with the coefficients that the engine's own loops use: at most 2 units in
-//! the last place off.
+//! Functions of one f32 as straight-line programs, at most 2 units in the last place off: polynomials, with one set of
+//! coefficients, or with those that each element picks from tables.
 
 use crate::coefficients::{
     ERF_END, ERF_PIECES, ERF_PIECES_SHORT, EXP_NEAR, EXP_SHORT, EXPM1, LN_2_HIGH, LN_2_LOW, LOG,
@@ -10,15 +10,27 @@ use crate::vector::{Comparison, Node, One, Program, Table, Two, Value};
 impl Program {
     /// A polynomial, the constant term first.
     fn polynomial(&mut self, x: Value, coefficients: &[f32]) -> Value {
-        let mut sum = None;
-        for coefficient in coefficients.iter().rev() {
-            let coefficient = self.constant(*coefficient);
-            sum = Some(match sum {
-                None => coefficient,
-                Some(sum) => self.fused(sum, x, coefficient),
-            });
-        }
-        sum.unwrap_or(x)
+        let coefficients = coefficients.iter().map(|number| Node::Constant(number.to_bits()));
+        let coefficients: Vec<Value> = coefficients.map(|node| self.node(node)).collect();
+        self.sum_of_powers(x, &coefficients)
+    }
+
+    /// A polynomial of so many terms, whose coefficients come from a table for each power.
+    fn picked_polynomial(
+        &mut self,
+        x: Value,
+        index: Value,
+        table: fn(usize) -> Table,
+        terms: usize,
+    ) -> Value {
+        let picks = (0..terms).map(|power| Node::Pick { table: table(power), index });
+        let coefficients: Vec<Value> = picks.map(|node| self.node(node)).collect();
+        self.sum_of_powers(x, &coefficients)
+    }
+
+    fn sum_of_powers(&mut self, x: Value, coefficients: &[Value]) -> Value {
+        let powers = coefficients.iter().copied().rev();
+        powers.reduce(|sum, coefficient| self.fused(sum, x, coefficient)).unwrap_or(x)
     }
 
     /// The integer `n`, as a float, and `r` with `x = n ln 2 + r`, for `x` that are not far from 0.
@@ -229,15 +241,8 @@ impl Program {
         let most = self.constant(ERF_END);
         let bounded = self.two(Two::LessOrSecond, most, size);
         let (piece, d) = self.piece(bounded);
-        let mut sum = None;
-        for power in (0..ERF_PIECES.len()).rev() {
-            let coefficient = self.node(Node::Pick { table: Table::Erf(power), index: piece });
-            sum = Some(match sum {
-                None => coefficient,
-                Some(sum) => self.fused(sum, d, coefficient),
-            });
-        }
-        let value = sum.map_or(d, |sum| self.add(sum, d));
+        let value = self.picked_polynomial(d, piece, Table::Erf, ERF_PIECES.len());
+        let value = self.add(value, d);
         self.with_sign(value, x)
     }
 
@@ -248,15 +253,8 @@ impl Program {
         let bounded = self.two(Two::GreaterOrSecond, least, bounded);
         let size = self.size(bounded);
         let (piece, d) = self.piece(size);
-        let mut sum = None;
-        for power in (0..ERF_PIECES_SHORT.len()).rev() {
-            let coefficient = self.node(Node::Pick { table: Table::ErfShort(power), index: piece });
-            sum = Some(match sum {
-                None => coefficient,
-                Some(sum) => self.fused(sum, d, coefficient),
-            });
-        }
-        sum.map_or(bounded, |sum| self.multiply(sum, bounded))
+        let value = self.picked_polynomial(d, piece, Table::ErfShort, ERF_PIECES_SHORT.len());
+        self.multiply(value, bounded)
     }
 
     /// The nearest quarter, its number in the last bits, and how far on a number is.

@@ -21,6 +21,8 @@ mod functions;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 mod lower;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
+mod ops;
+#[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 mod run;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 mod steps;

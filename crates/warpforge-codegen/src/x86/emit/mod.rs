@@ -537,11 +537,18 @@ impl<'a> Emitter<'a> {
         Ok(register)
     }
 
-    fn truth_register(&mut self) -> Result<usize, Unsupported> {
-        let free = TRUTHS.clone().find(|at| self.truths[*at].is_none() && !self.barred_truths[*at]);
-        free.ok_or_else(|| {
-            Unsupported("more truth values at a time than there are registers".into())
-        })
+    fn truth_register(&self) -> Result<usize, Unsupported> {
+        let [free] = self.truth_registers()?;
+        Ok(free)
+    }
+
+    /// Registers of truth values that are free, all different.
+    fn truth_registers<const COUNT: usize>(&self) -> Result<[usize; COUNT], Unsupported> {
+        let free = |at: &usize| self.truths[*at].is_none() && !self.barred_truths[*at];
+        let found: Vec<usize> = TRUTHS.clone().filter(free).take(COUNT).collect();
+        found
+            .try_into()
+            .map_err(|_| Unsupported("more truth values at a time than there are registers".into()))
     }
 
     fn truth_of(&self, value: Value) -> Result<usize, Unsupported> {

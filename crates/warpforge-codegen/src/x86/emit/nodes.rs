@@ -7,7 +7,7 @@ use crate::Unsupported;
 use crate::lower::Format;
 use crate::vector::{Comparison, Logic, Node, One, Table, Two, Value};
 use crate::x86::assembler::at;
-use crate::x86::registers::{CONSTANTS, TRUTHS, truth, ymm, zmm};
+use crate::x86::registers::{CONSTANTS, truth, ymm, zmm};
 
 impl Emitter<'_> {
     pub(super) fn make(&mut self, value: Value) -> Result<(), Unsupported> {
@@ -228,7 +228,7 @@ impl Emitter<'_> {
     fn narrow(&mut self, value: Value, a: Value) -> Result<(), Unsupported> {
         let from = self.ensure(a)?;
         let (to, passing) = (self.vector()?, self.vector()?);
-        let small = self.truth_register()?;
+        let [small] = self.truth_registers()?;
         let code = Code::EVEX_Vcvtneps2bf16_ymm_k1z_zmmm512b32;
         self.assembler.push(Instruction::with2(code, ymm(to), zmm(from))?);
         self.find_small(from, small)?;
@@ -261,11 +261,7 @@ impl Emitter<'_> {
         self.assembler.push(Instruction::with3(code, zmm(to), zmm(high), zmm(low))?);
         if !normal {
             let [passing, upper] = [self.vector()?, self.vector()?];
-            let small = self.truth_register()?;
-            let other = TRUTHS
-                .clone()
-                .find(|at| *at != small && self.truths[*at].is_none() && !self.barred_truths[*at])
-                .ok_or_else(|| Unsupported("no register for truth values".into()))?;
+            let [small, other] = self.truth_registers()?;
             self.find_small(low, small)?;
             self.find_small(high, other)?;
             let code = Code::VEX_Kortestw_kr_kr;

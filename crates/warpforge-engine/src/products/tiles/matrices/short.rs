@@ -34,7 +34,9 @@ pub(super) unsafe fn multiply(
         for strip in strips.clone() {
             let row = part.rows.0 + strip * ROWS;
             let place = Place { row, column: panel * COLUMNS, columns: COLUMNS };
-            let Some(target) = at.straight(&place, part.out) else { return };
+            let Some(target) = at.straight(&place, part.out) else {
+                unreachable!("every tile is whole, and nothing follows")
+            };
             let left = rows_of.at(0, STEPS, strip);
             // SAFETY: the caller's promise: the strip is there, and the tile lies within the result.
             unsafe { pass(&unit, left, rows_of.row, rows_of.apart, target) };
