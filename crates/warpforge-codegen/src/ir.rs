@@ -290,8 +290,8 @@ impl LoopKernel {
     /// Whether an output may lie where an operand lies: each element of the operand is read where the output's is written, and
     /// nowhere else.
     pub fn may_overwrite(&self, output: usize, operand: usize) -> bool {
-        let plain = self.row.is_none() && self.width.is_none();
-        let Some(written) = self.outputs.get(output).filter(|_| plain) else { return false };
+        let last = self.width.is_none() && (self.row.is_none() || self.is_made_last(output));
+        let Some(written) = self.outputs.get(output).filter(|_| last) else { return false };
         let mut accesses = self.inputs.iter().filter(|access| access.operand == operand).peekable();
         let read = accesses.peek().is_some();
         read && written.extent == Extent::Element
@@ -299,6 +299,37 @@ impl LoopKernel {
             && self.outputs.len() <= WRITTEN_LAST
             && accesses
                 .all(|access| access.is_in_order(self.elements) && access.dtype == written.dtype)
+    }
+
+    /// Whether an output is written when its row is gone over for the last time.
+    fn is_made_last(&self, output: usize) -> bool {
+        // How often the row was gone over before each register is there.
+        let mut passes = vec![0; self.registers.len()];
+        let after = |passes: &[usize], operand: &Operand| match operand {
+            Operand::Register(register) => passes[register.0],
+            Operand::Immediate(_) => 0,
+        };
+        let mut written = 0;
+        for instruction in &self.code {
+            let operands = instruction.operands();
+            let before = operands.iter().map(|operand| after(&passes, operand)).max().unwrap_or(0);
+            let more = match instruction {
+                Instruction::Reduce { .. } => 1,
+                Instruction::Softmax { .. } => 2,
+                _ => 0,
+            };
+            if let Some(to) = instruction.result() {
+                passes[to.0] = before + more;
+                if self.registers[to.0].place == Place::Output(output) {
+                    written = before + more;
+                }
+            }
+            if matches!(instruction, Instruction::Store { output: stored, .. } if *stored == output)
+            {
+                written = before;
+            }
+        }
+        passes.iter().all(|pass| *pass <= written)
     }
 
     /// Arithmetic done: one for each number an instruction writes, loads and stores left out.

@@ -50,6 +50,7 @@ impl Cluster {
             Work::Loop(rows) => {
                 inputs.filter(|input| rows.kernel.may_overwrite(output, *input)).collect()
             }
+            Work::Product(product) => product.over.into_iter().collect(),
             _ => Vec::new(),
         }
     }

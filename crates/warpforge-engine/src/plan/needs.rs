@@ -78,6 +78,7 @@ impl Needs {
         if options.fusion != Fusion::None && !options.audited {
             hand_over(function, &mut varying, &known, options.arithmetic);
         }
+        write_over(&mut varying, &known, options.arithmetic);
         let open = open_places(function, options);
         let planned = Planned::new(function, &varying, &known, &open, ends)?;
         bytes += planned.result_bytes.iter().flatten().map(|bytes| *bytes as u64).sum::<u64>();
@@ -168,6 +169,16 @@ fn hand_over(
         }
         if let Work::Product(second) = &mut clusters[*reader].work {
             second.handed.left = true;
+        }
+    }
+}
+
+/// Lets products write their results over what is combined with them, where nobody else needs that.
+fn write_over(clusters: &mut [Cluster], known: &HashMap<ValueId, usize>, arithmetic: Arithmetic) {
+    for cluster in clusters {
+        if let (Work::Product(product), [_]) = (&mut cluster.work, &cluster.outlined.outputs[..]) {
+            let fixed = known.contains_key(&cluster.outlined.inputs[product.operands[1]]);
+            product.over = tiles::overwrites(product, fixed, arithmetic);
         }
     }
 }

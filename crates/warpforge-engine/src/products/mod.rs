@@ -84,6 +84,8 @@ pub(crate) struct Product {
     /// The shape of the product's own result, and where its elements lie in the cluster's.
     pub(crate) result: View,
     pub(crate) handed: Handed,
+    /// The operand in whose place the result may lie: each element is read by the one who writes it, before.
+    pub(crate) over: Option<usize>,
 }
 
 /// What of a product does not lie as its type says, because one product hands it to the next as that one packs it.

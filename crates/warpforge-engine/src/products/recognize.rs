@@ -152,6 +152,7 @@ fn strided(
         tails: Vec::new(),
         result: out,
         handed: Handed::default(),
+        over: None,
     })
 }
 

@@ -75,6 +75,7 @@ impl Rows {
             tails,
             result: View::row_major(&[rows, whole.columns.size]),
             handed: Handed::default(),
+            over: None,
         };
         Some(Self {
             product,

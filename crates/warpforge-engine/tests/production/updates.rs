@@ -100,6 +100,64 @@ fn an_element_is_read_before_it_is_overwritten() {
     assert_eq!(sequence.results().unwrap(), Interpreter::new(&program).run(values).unwrap());
 }
 
+/// A row whose last elements are written where it was, and one that is needed again after something was made of it.
+#[test]
+fn a_row_is_read_before_it_is_overwritten() {
+    let rows = |which: [&str; 2]| {
+        format!(
+            "func.func @main(%a: tensor<40x96xf32> {{tf.aliasing_output = 0 : i32}}) -> (tensor<40x96xf32>, tensor<40x96xf32>) {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.multiply %a, %a : tensor<40x96xf32>
+  %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<40x96xf32>, tensor<f32>) -> tensor<40xf32>
+  %t = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<40xf32>) -> tensor<40x96xf32>
+  %d = stablehlo.subtract %a, %t : tensor<40x96xf32>
+  return %{}, %{} : tensor<40x96xf32>, tensor<40x96xf32>
+}}",
+            which[0], which[1]
+        )
+    };
+    for (which, carried) in [(["d", "e"], 1), (["e", "d"], 2)] {
+        let program = program(&rows(which));
+        let values = inputs(&program);
+        let executable = Executable::compile(&program, pool(2), &Options::default()).unwrap();
+        let mut sequence = Sequence::new(executable, &values).unwrap();
+        assert_eq!(sequence.carried_bytes(), carried * 40 * 96 * 4, "{which:?}");
+        sequence.step().unwrap();
+        compare(&sequence.results().unwrap(), &Interpreter::new(&program).run(values).unwrap());
+    }
+}
+
+/// A product is written where something it is added to was, if nobody else needs that.
+#[test]
+fn a_product_is_written_over_what_is_added() {
+    for (of, to) in [("f32", "f32"), ("bf16", "f32"), ("bf16", "bf16")] {
+        for (rows, depth, columns) in [(160, 96, 64), (130, 1100, 70), (128, 2112, 1056)] {
+            let text = format!(
+                "func.func @main(%x: tensor<{rows}x{depth}x{of}>, %w: tensor<{depth}x{columns}x{of}>, %r: tensor<{rows}x{columns}x{to}> {{tf.aliasing_output = 0 : i32}}) -> (tensor<{rows}x{columns}x{to}>, tensor<{rows}x{columns}x{to}>) {{
+  %two = stablehlo.constant dense<2.0> : tensor<{rows}x{columns}x{to}>
+  %h = stablehlo.multiply %r, %two : tensor<{rows}x{columns}x{to}>
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<{rows}x{depth}x{of}>, tensor<{depth}x{columns}x{of}>) -> tensor<{rows}x{columns}x{to}>
+  %y = stablehlo.add %p, %h : tensor<{rows}x{columns}x{to}>
+  %q = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<{rows}x{depth}x{of}>, tensor<{depth}x{columns}x{of}>) -> tensor<{rows}x{columns}x{to}>
+  %z = stablehlo.add %q, %r : tensor<{rows}x{columns}x{to}>
+  return %z, %y : tensor<{rows}x{columns}x{to}>, tensor<{rows}x{columns}x{to}>
+}}"
+            );
+            let program = program(&text);
+            let mut values = inputs(&program);
+            let executable = Executable::compile(&program, pool(2), &Options::default()).unwrap();
+            let mut sequence = Sequence::new(executable, &values).unwrap();
+            for _ in 0..2 {
+                sequence.step().unwrap();
+                let wanted = Interpreter::new(&program).run(values.clone()).unwrap();
+                let found = sequence.results().unwrap();
+                compare(&found, &wanted);
+                values[2].clone_from(&found[0]);
+            }
+        }
+    }
+}
+
 /// Two updates of one argument, one after the other: what lies between them is where the argument was, too.
 #[test]
 fn an_argument_is_updated_twice_in_its_place() {

@@ -30,6 +30,7 @@ pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};
 use self::multiplier::COLUMNS;
 use super::{Arithmetic, Product};
 use crate::EngineError;
+use crate::epilogue::Tail;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
@@ -176,6 +177,26 @@ pub(crate) fn hands_over(
         && (second.rows.size, second.depth.size) == (rows.size, columns.size)
         && (second.rows.lhs, second.depth.lhs) == (rows.out, 1);
     is_whole && is_written && is_read && products.iter().zip(fixed).all(by_tiles)
+}
+
+/// The operand in whose place a product may write its result: one that is combined with the sums element by element, where
+/// those are kept elsewhere until they are whole. `fixed` says whether the right operand never changes.
+pub(crate) fn overwrites(product: &Product, fixed: bool, arithmetic: Arithmetic) -> Option<usize> {
+    let by_tiles = (fixed || worth_packing(product))
+        && !product.handed.result
+        && taken(product, arithmetic).is_some_and(|multiplier| multiplier.is_by_matrices());
+    let beside = |tail: &Tail| match tail {
+        Tail::With { operand, dtype, view, .. } => {
+            (*dtype == product.dtypes[2] && *view == product.result).then_some(*operand)
+        }
+        Tail::Activation(_) => None,
+    };
+    let once = |operand: &usize| {
+        let reads =
+            |tail: &&Tail| matches!(tail, Tail::With { operand: read, .. } if read == operand);
+        !product.operands.contains(operand) && product.tails.iter().filter(reads).count() == 1
+    };
+    product.tails.iter().filter(|_| by_tiles).filter_map(beside).find(once)
 }
 
 /// Whether a product has so many rows that packing a right operand that changes, in each launch, is little beside it. It

@@ -66,11 +66,12 @@ impl Numbers {
         16
     }
 
-    /// Steps of a stretch.
-    const fn stretch(self) -> usize {
+    /// Steps of a stretch: all, where strips of such depth stay in a second-level cache; else there is room for the next one's,
+    /// which come while this one's are worked on.
+    const fn stretch(self, depth: usize) -> usize {
         match self {
-            Self::Halves => 32,
-            Self::Thirds => 16,
+            Self::Halves if steps(depth) <= 2 * self.slice() => 2 * self.slice(),
+            _ => self.slice(),
         }
     }
 
@@ -97,8 +98,8 @@ impl Numbers {
 
     /// Steps of a tile, of such depth, in the stretch in which its sums are finished.
     fn last_steps(self, depth: usize) -> usize {
-        match steps(depth) % self.stretch() {
-            0 => self.stretch(),
+        match steps(depth) % self.stretch(depth) {
+            0 => self.stretch(depth),
             rest => rest,
         }
     }
@@ -118,7 +119,7 @@ impl Numbers {
 
     /// How often the strips of such depth pass by.
     pub(super) fn stretches(self, depth: usize) -> usize {
-        steps(depth).div_ceil(self.stretch())
+        steps(depth).div_ceil(self.stretch(depth))
     }
 
     /// Bytes of a strip or a panel of such depth.
@@ -130,7 +131,7 @@ impl Numbers {
     fn kept_panels(self, depth: usize, panels: usize) -> usize {
         match steps(depth) {
             short if short <= self.slice() => 0,
-            one if one <= self.stretch() => 1,
+            one if one <= self.stretch(depth) => 1,
             _ => panels.min(self.group()),
         }
     }
@@ -138,7 +139,7 @@ impl Numbers {
     /// Bytes of a stretch of the panels that are worked on at a time.
     pub(super) fn stretch_bytes(self, depth: usize) -> usize {
         let panels = self.kept_panels(depth, self.group()).max(1);
-        panels * steps(depth).min(self.stretch()) * self.step_bytes()
+        panels * steps(depth).min(self.stretch(depth)) * self.step_bytes()
     }
 
     /// Bytes of sums that are not finished.
@@ -178,7 +179,7 @@ impl Layout {
     }
 }
 
-pub(super) fn steps(depth: usize) -> usize {
+pub(super) const fn steps(depth: usize) -> usize {
     depth.div_ceil(STEP)
 }
 
@@ -295,10 +296,11 @@ pub(super) unsafe fn multiply(
     let unit = unit::Configured::new();
     for group in panels.clone().step_by(kept.max(1)) {
         let group = group..(group + kept.max(1)).min(panels.end);
-        for stretch in (0..all).step_by(numbers.stretch()) {
-            let stretch = stretch..(stretch + numbers.stretch()).min(all);
+        for stretch in (0..all).step_by(numbers.stretch(depth.size)) {
+            let stretch = stretch..(stretch + numbers.stretch(depth.size)).min(all);
             // SAFETY: the caller's promise.
             let packed = unsafe { stretch_of(multiplier, numbers, part, &group, &stretch) };
+            let after = rows_of.from(stretch.end..all, strips.start);
             for panel in group.clone() {
                 for slice in stretch.clone().step_by(numbers.slice()) {
                     let length = numbers.slice().min(stretch.end - slice);
@@ -327,6 +329,10 @@ pub(super) unsafe fn multiply(
                             strip: rows_of.at(slice, length, strip),
                             panel: right,
                             next: next.wrapping_add(turn * length * numbers.ahead()),
+                            later: match after {
+                                Some(after) => after.wrapping_add(number * length * tile::LATER),
+                                None => right,
+                            },
                             apart: rows_of.apart,
                             row: rows_of.row,
                             soon: soon.two(tile.cast()),
@@ -411,6 +417,12 @@ impl RowsOf {
             }
             Strips::Unpacked { .. } => unreachable!("the matrix unit packs rows beforehand"),
         }
+    }
+
+    /// Where the first slice of some steps begins, those of a strip and of all that follow it, if they do.
+    fn from(&self, steps: Range<usize>, strip: usize) -> Option<*const u8> {
+        let length = self.numbers.slice().min(steps.len());
+        (self.packed && length > 0).then(|| self.at(steps.start, length, strip))
     }
 
     /// Where a slice of a strip, of so many steps, begins.

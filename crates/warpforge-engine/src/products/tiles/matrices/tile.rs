@@ -7,6 +7,9 @@ use super::{COLUMNS, Numbers, ROWS};
 /// Bytes of what comes next that are asked for in one step, of bf16.
 pub(super) const AHEAD: usize = 256;
 
+/// The same of strips that are read still later.
+pub(super) const LATER: usize = 256;
+
 /// What is read along the steps of a strip and a panel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reads {
@@ -14,11 +17,14 @@ pub(super) struct Reads {
     pub(super) panel: *const u8,
     /// What will be read later.
     pub(super) next: *const u8,
+    /// What will be read of strips still later, of bf16.
+    pub(super) later: *const u8,
     /// Bytes from one part of the strip to the next, and from the last of a step to the first of the next one.
     pub(super) apart: usize,
     /// Bytes from one row of a part to the next; numbers in parts are always packed.
     pub(super) row: usize,
-    /// Rows of two matrices that the tile will be combined with, and bytes from one to the next: two are asked for in each step.
+    /// Rows of two matrices that the tile will be combined with, and bytes from one to the next: two are asked for in each step of
+    /// numbers in parts. Beside bf16 there is no time for them: more would be asked for than a core waits for at once.
     pub(super) soon: [(*const u8, isize); 2],
 }
 
@@ -179,7 +185,6 @@ impl Reads {
     /// The unit is configured, and there are so many steps, at least one.
     #[inline(always)]
     unsafe fn add_halves(&mut self, steps: usize) {
-        let [(first, first_row), (second, second_row)] = &mut self.soon;
         let lower = self.strip.wrapping_add(ROWS / 2 * self.row);
         // SAFETY: the caller's promise; asking for memory that is not there does nothing.
         unsafe {
@@ -195,18 +200,17 @@ impl Reads {
                 "prefetcht1 [{next} + 192]",
                 "tdpbf16ps tmm1, tmm4, tmm7",
                 "tileloaddt1 tmm5, [{lower} + {row}*1]",
-                "prefetcht0 [{first}]",
-                "prefetcht0 [{first} + {first_row}]",
-                "lea {first}, [{first} + {first_row}*2]",
+                "prefetcht1 [{later}]",
+                "prefetcht1 [{later} + 128]",
                 "tdpbf16ps tmm2, tmm5, tmm6",
-                "prefetcht0 [{second}]",
-                "prefetcht0 [{second} + {second_row}]",
-                "lea {second}, [{second} + {second_row}*2]",
+                "prefetcht1 [{later} + 64]",
+                "prefetcht1 [{later} + 192]",
                 "tdpbf16ps tmm3, tmm5, tmm7",
                 "add {strip}, {apart}",
                 "add {lower}, {apart}",
                 "add {panel}, 2048",
                 "add {next}, 256",
+                "add {later}, 256",
                 "dec {steps}",
                 "jnz 3b",
                 line = in(reg) 64_usize,
@@ -216,10 +220,7 @@ impl Reads {
                 panel = inout(reg) self.panel,
                 next = inout(reg) self.next,
                 apart = in(reg) self.apart,
-                first = inout(reg) *first,
-                first_row = in(reg) *first_row,
-                second = inout(reg) *second,
-                second_row = in(reg) *second_row,
+                later = inout(reg) self.later,
                 steps = inout(reg) steps => _,
                 out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                 out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,

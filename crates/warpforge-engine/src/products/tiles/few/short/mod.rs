@@ -192,6 +192,7 @@ mod tests {
             tails: Vec::new(),
             result: View::row_major(&[1, COLUMNS]),
             handed: Handed::default(),
+            over: None,
         }
     }
 

@@ -55,6 +55,7 @@ impl Windows {
                     strip: pixels.first,
                     panel: right,
                     next: right.wrapping_add(self.each_panel()),
+                    later: right,
                     apart: pixels.apart,
                     row: pixels.row,
                     soon: Soon::nothing().two(sums),

@@ -180,6 +180,7 @@ impl Work<'_> {
             strip: pixels_at.first,
             panel: right,
             next: next.wrapping_add(turn * length * numbers.ahead()),
+            later: right,
             apart: pixels_at.apart,
             row: pixels_at.row,
             soon: soon.two(tile.cast()),
