@@ -31,6 +31,7 @@ const STEPS: &[Step] = &[
     ("clippy", clippy),
     ("tests", tests),
     ("pure-rust", pure_rust),
+    ("matrix-unit", matrix_unit),
     ("doc-tests", doc_tests),
     ("rustdoc", rustdoc),
     ("tidy", tidy::run),
@@ -71,6 +72,24 @@ fn pure_rust() -> anyhow::Result<Verdict> {
         return Ok(Verdict::Found);
     }
     cargo_step(&[["nextest", "run"].as_slice(), &ENGINE].concat())
+}
+
+/// The kernels of the matrix unit, its instructions carried out one by one, where the machine has none of its own: there the
+/// tests before have seen them.
+fn matrix_unit() -> anyhow::Result<Verdict> {
+    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    if processor.split_whitespace().any(|flag| flag == "amx_bf16") {
+        println!("this machine has a matrix unit: the tests have used it");
+        return Ok(Verdict::Clean);
+    }
+    if !processor.split_whitespace().any(|flag| flag == "avx512f") {
+        println!("the kernels of the matrix unit are not tested: they need vectors of 512 bits");
+        return Ok(Verdict::Clean);
+    }
+    const KERNELS: &str =
+        "binary(production) and test(/^(chains|convolutions|parts|products|updates)::/)";
+    let engine = ["-p", "warpforge-engine", "--features", "emulated"];
+    cargo_step(&[["nextest", "run"].as_slice(), &engine, &["-E", KERNELS]].concat())
 }
 
 fn doc_tests() -> anyhow::Result<Verdict> {

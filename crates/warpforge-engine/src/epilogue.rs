@@ -44,6 +44,24 @@ pub(crate) fn reads(tails: &[Tail], operand: usize) -> bool {
     tails.iter().any(|tail| matches!(tail, Tail::With { operand: read, .. } if *read == operand))
 }
 
+/// The operand of the cluster in whose place its result may lie: one that is not the core's own, and read once by what follows,
+/// lying as the result does.
+pub(crate) fn overwritten(
+    tails: &[Tail],
+    own: [usize; 2],
+    lies_so: impl Fn(DType, &View) -> bool,
+) -> Option<usize> {
+    let fits = |tail: &Tail| match tail {
+        Tail::With { operand, dtype, view, .. } => lies_so(*dtype, view).then_some(*operand),
+        Tail::Activation(_) => None,
+    };
+    let once = |operand: &usize| {
+        let all = tails.iter().filter(|tail| reads(std::slice::from_ref(*tail), *operand));
+        !own.contains(operand) && all.count() == 1
+    };
+    tails.iter().filter_map(fits).find(once)
+}
+
 /// The core's operands as it reads them: which operand of the cluster, and where its elements lie.
 pub(crate) type Operands<'a> = [(usize, &'a View); 2];
 

@@ -8,7 +8,7 @@ mod tiled;
 #[cfg(feature = "onednn")]
 pub(crate) use library::LibraryConvolution;
 pub(crate) use recognize::recognize;
-pub(crate) use tiled::{TiledConvolution, bytes as tiled_bytes};
+pub(crate) use tiled::{TiledConvolution, bytes as tiled_bytes, overwrites, rounds_beside};
 
 use warpforge_tensor::DType;
 
@@ -50,6 +50,10 @@ pub(crate) struct Convolution {
     pub(crate) order: Vec<usize>,
     /// What is done to each element, in order.
     pub(crate) tails: Vec<Tail>,
+    /// Whether there is a second result: the first one rounded to bf16.
+    pub(crate) rounded: bool,
+    /// The operand in whose place the result may lie: each element is read by the one who writes it, before.
+    pub(crate) over: Option<usize>,
 }
 
 impl Convolution {

@@ -186,6 +186,8 @@ impl Given<'_> {
             offsets: [self.left.offset, self.right.offset],
             order: result,
             tails: Vec::new(),
+            rounded: false,
+            over: None,
         })
     }
 

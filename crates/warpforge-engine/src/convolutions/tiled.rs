@@ -9,7 +9,7 @@ use warpforge_tensor::DType;
 use super::recognize::placed;
 use super::{Convolution, Dimensions, Direction};
 use crate::EngineError;
-use crate::epilogue::{Tail, reads};
+use crate::epilogue::{Tail, overwritten, reads};
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
@@ -123,7 +123,10 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
         Some((flat(&placed, view.offset, dtype)?, Vec::new()))
     };
     let out = flat(result, 0, dtypes[2])?;
-    let finish = Finish::of(&convolution.tails, lying, Out::Matrix(out)).ok()?;
+    let mut finish = Finish::of(&convolution.tails, lying, Out::Matrix(out)).ok()?;
+    if convolution.rounded {
+        finish = finish.rounded();
+    }
     let image = Image {
         count,
         features,
@@ -140,6 +143,21 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
     let widens = kernel_height.0 * kernel_width.0 == 1 && columns.0 >= 2 * features;
     let library = cfg!(feature = "onednn") && numbers == DType::BF16;
     (!library || widens || windows.reads_in_place()).then_some(windows)
+}
+
+/// Whether a convolution of f32 can also write its result rounded to bf16.
+pub(crate) fn rounds_beside(convolution: &Convolution, arithmetic: Arithmetic) -> bool {
+    convolution.dtypes[2] == DType::F32 && taken(convolution, arithmetic).is_some()
+}
+
+/// The operand in whose place the result may lie: one that is combined with the sums element by element.
+pub(crate) fn overwrites(convolution: &Convolution, arithmetic: Arithmetic) -> Option<usize> {
+    taken(convolution, arithmetic)?;
+    let out = flat(&convolution.result, 0, convolution.dtypes[2])?;
+    overwritten(&convolution.tails, convolution.operands, |dtype, view| {
+        let placed = placed(view, &convolution.order);
+        placed.and_then(|placed| flat(&placed, view.offset, dtype)) == Some(out)
+    })
 }
 
 /// Bytes that a launch needs for a while, and those of a packed kernel that never changes; none where the unit does not take
@@ -248,7 +266,10 @@ impl Kernel for TiledConvolution {
         let behind = images.wrapping_add(self.room.panels);
         let panels = self.panels.as_ref().map_or(behind, Buffer::pointer);
         let sums = images.wrapping_add(self.room.sums);
-        let launch = &Launch { inputs, images, panels, sums, out: outputs[0] };
+        // What is written beside the result is the last of the operands.
+        let inputs: Vec<*const u8> =
+            inputs.iter().copied().chain(outputs[1..].iter().map(|to| to.cast_const())).collect();
+        let launch = &Launch { inputs: &inputs, images, panels, sums, out: outputs[0] };
         let unpacked = if self.panels.is_some() { 0 } else { windows.panel_count() };
         let lines = windows.line_count();
         let given = |launch: &Launch<'_>, at: usize| {

@@ -51,6 +51,7 @@ impl Cluster {
                 inputs.filter(|input| rows.kernel.may_overwrite(output, *input)).collect()
             }
             Work::Product(product) => product.over.into_iter().collect(),
+            Work::Convolution(convolution) if output == 0 => convolution.over.into_iter().collect(),
             _ => Vec::new(),
         }
     }

@@ -17,6 +17,23 @@ pub(crate) struct Outlined {
     pub(crate) outputs: Vec<ValueId>,
 }
 
+impl Outlined {
+    /// Adds an op that reads a result, `of`, and makes another one, `to`; `around` has both.
+    pub(crate) fn also(&mut self, around: &Function, op: &Op, of: ValueId, to: ValueId) {
+        let body = &mut self.function.body;
+        let place = self.outputs.iter().position(|output| *output == of);
+        let (Some(mut end), Some(place)) = (body.ops.pop(), place) else { return };
+        let id = ValueId(self.function.values.len() as u32);
+        let ty = around.ty(to).clone();
+        self.function.values.push(Value { ty: ty.clone(), name: format!("v{}", id.0).into() });
+        body.ops.push(Op { operands: vec![end.operands[place]], results: vec![id], ..op.clone() });
+        end.operands.push(id);
+        body.ops.push(end);
+        self.function.results.push(FunctionResult { ty, attributes: Attributes::default() });
+        self.outputs.push(to);
+    }
+}
+
 /// Makes a function of `ops`, which are in order, with these results.
 pub(crate) fn outline(around: &Function, name: &str, ops: &[&Op], outputs: &[ValueId]) -> Outlined {
     let (mut inputs, mut defined) = (Vec::new(), HashSet::new());

@@ -3,8 +3,8 @@
 
 use std::arch::x86_64::{
     __m512i, _mm512_loadu_si512, _mm512_permutex2var_epi16, _mm512_setzero_si512,
-    _mm512_shuffle_i32x4, _mm512_storeu_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_shuffle_i32x4, _mm512_storeu_si512, _mm512_stream_si512, _mm512_unpackhi_epi32,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 /// 32 lines of 32 things of two bytes become 32 lines of one of each.
@@ -59,6 +59,32 @@ pub(crate) unsafe fn turn_sixteen(
     from: impl Fn(usize) -> *const u32,
     mut to: impl FnMut(usize) -> *mut u32,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        turned_sixteen(from, |line, numbers| _mm512_storeu_si512(to(line).cast(), numbers));
+    }
+}
+
+/// The same, past the caches.
+///
+/// # Safety
+///
+/// As above; what is written are whole cache lines.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(crate) unsafe fn stream_sixteen(
+    from: impl Fn(usize) -> *const u32,
+    mut to: impl FnMut(usize) -> *mut u32,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        turned_sixteen(from, |line, numbers| _mm512_stream_si512(to(line).cast(), numbers));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn turned_sixteen(from: impl Fn(usize) -> *const u32, mut put: impl FnMut(usize, __m512i)) {
     let mut lines: [__m512i; 16] = std::array::from_fn(|line| {
         // SAFETY: the caller's promise.
         unsafe { _mm512_loadu_si512(from(line).cast()) }
@@ -86,7 +112,6 @@ pub(crate) unsafe fn turn_sixteen(
         lines[12 + place] = _mm512_shuffle_i32x4::<0xdd>(second, fourth);
     }
     for (line, pairs) in lines.into_iter().enumerate() {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_storeu_si512(to(line).cast(), pairs) };
+        put(line, pairs);
     }
 }

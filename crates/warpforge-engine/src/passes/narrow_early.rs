@@ -1,6 +1,6 @@
 //! What is read only as narrower numbers, in other shapes, is narrowed before its shape is changed: whoever makes it writes it so,
-//! and whoever reads it finds it where it lies. What was widened for nothing but to be looked up or to find the greatest in a
-//! window, and narrowed again, stays narrow.
+//! and whoever reads it finds it where it lies. So is what only the greatest in a window is wanted of. What was widened for
+//! nothing but to be looked up, and narrowed again, stays narrow.
 
 use std::collections::{HashMap, HashSet};
 
@@ -145,10 +145,18 @@ impl<'a> Reader<'a> {
         let widened = op.operands.first().and_then(|from| self.dtype(*from));
         let widened = widened.filter(|dtype| self.before_widening(op, *dtype).is_some());
         let readers = self.readers.get(&value)?;
-        let moves = |reader: &&Op| is_view(reader) || (widened.is_some() && picks(reader, value));
+        let moves = |reader: &&Op| self.keeps(reader, value, widened.is_some());
         readers.iter().any(moves).then_some(())?;
         let found = self.only(value, MOST_VIEWS, widened.is_some())?;
         widened.is_none_or(|dtype| dtype == found).then_some(found)
+    }
+
+    /// Whether an op has the same result, narrowed, when it reads a value that is narrowed: it places elements, or finds the greatest
+    /// of them, of which rounding changes no order. What it looks up would be more to narrow than what it finds, where it was
+    /// not narrow before.
+    fn keeps(&self, reader: &Op, value: ValueId, widened: bool) -> bool {
+        let picks = picks(reader, value) && (widened || greatest(reader).is_some());
+        is_view(reader) || picks
     }
 
     /// The one narrower type that a value is read as by all that read it, behind so many views at most; where it was narrow
@@ -161,7 +169,7 @@ impl<'a> Reader<'a> {
         for reader in self.readers.get(&value)? {
             let dtype = match &reader.kind {
                 OpKind::Convert => self.dtype(reader.results[0])?,
-                _ if is_view(reader) || (widened && picks(reader, value)) => {
+                _ if self.keeps(reader, value, widened) => {
                     self.only(reader.results[0], views.checked_sub(1)?, widened)?
                 }
                 _ => return None,

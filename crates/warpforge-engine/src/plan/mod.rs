@@ -1,5 +1,6 @@
 //! From clusters to something that runs: which buffer holds which value when, and the kernels in their order.
 
+mod agreed;
 mod arena;
 mod audit;
 mod buffers;

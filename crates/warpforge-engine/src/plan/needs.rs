@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use warpforge_hlo::ir::{Function, Program, ValueId};
 
+use super::agreed::agree;
 use super::control;
 use super::executable::unplanned;
 use super::fused::normalized;
@@ -12,10 +13,10 @@ use super::homes::{Ends, Planned, bytes_of};
 use super::{Options, entry_name};
 use crate::chains::TiledChain;
 use crate::convolutions;
-use crate::fuse::{Cluster, Fusion, Work, fuse};
+use crate::fuse::{Cluster, Work, fuse};
 use crate::passes::entry;
+use crate::products::Arithmetic;
 use crate::products::tiles::{self, TiledBatch};
-use crate::products::{Arithmetic, Product};
 use crate::{EngineError, Place};
 
 /// The plan, not yet made.
@@ -75,10 +76,7 @@ impl Needs {
             }
             once.push(cluster);
         }
-        if options.fusion != Fusion::None && !options.audited {
-            hand_over(function, &mut varying, &known, options.arithmetic);
-        }
-        write_over(&mut varying, &known, options.arithmetic);
+        agree(function, &mut varying, &known, options);
         let open = open_places(function, options);
         let planned = Planned::new(function, &varying, &known, &open, ends)?;
         bytes += planned.result_bytes.iter().flatten().map(|bytes| *bytes as u64).sum::<u64>();
@@ -124,63 +122,6 @@ pub(super) fn needed_bytes(
         return Ok(0);
     }
     Ok(Needs::new(function, options, &Ends::default(), threads)?.bytes)
-}
-
-/// Lets products hand their results over as the next one packs them, where nobody else reads them.
-fn hand_over(
-    function: &Function,
-    clusters: &mut [Cluster],
-    known: &HashMap<ValueId, usize>,
-    arithmetic: Arithmetic,
-) {
-    let mut readers: HashMap<ValueId, Vec<usize>> = HashMap::new();
-    for (at, cluster) in clusters.iter().enumerate() {
-        for input in &cluster.outlined.inputs {
-            readers.entry(*input).or_default().push(at);
-        }
-    }
-    let returned = function.body.ops.last().map_or(&[][..], |end| &end.operands);
-    for at in 0..clusters.len() {
-        let [value] = clusters[at].outlined.outputs[..] else { continue };
-        let Some([reader]) = readers.get(&value).map(Vec::as_slice) else { continue };
-        let (Work::Product(first), Work::Product(second)) =
-            (&clusters[at].work, &clusters[*reader].work)
-        else {
-            continue;
-        };
-        let inputs = &clusters[*reader].outlined.inputs;
-        let [left, right] = second.operands;
-        let alone = inputs[left] == value
-            && left != right
-            && !second.reads_in_tails(left)
-            && inputs.iter().filter(|input| **input == value).count() == 1;
-        let is_fixed = |cluster: &Cluster, product: &Product| {
-            known.contains_key(&cluster.outlined.inputs[product.operands[1]])
-        };
-        let fixed = [is_fixed(&clusters[at], first), is_fixed(&clusters[*reader], second)];
-        if !alone
-            || returned.contains(&value)
-            || !tiles::hands_over([first, second], fixed, arithmetic)
-        {
-            continue;
-        }
-        if let Work::Product(first) = &mut clusters[at].work {
-            first.handed.result = true;
-        }
-        if let Work::Product(second) = &mut clusters[*reader].work {
-            second.handed.left = true;
-        }
-    }
-}
-
-/// Lets products write their results over what is combined with them, where nobody else needs that.
-fn write_over(clusters: &mut [Cluster], known: &HashMap<ValueId, usize>, arithmetic: Arithmetic) {
-    for cluster in clusters {
-        if let (Work::Product(product), [_]) = (&mut cluster.work, &cluster.outlined.outputs[..]) {
-            let fixed = known.contains_key(&cluster.outlined.inputs[product.operands[1]]);
-            product.over = tiles::overwrites(product, fixed, arithmetic);
-        }
-    }
 }
 
 /// What kernels will pack at most: weights that products and convolutions read, some of them in parts.

@@ -1,6 +1,8 @@
-//! Copies of tensors in another order of dimensions, square by square, so that what is read and what is written both stay in
-//! the nearest cache.
+//! Copies of tensors in another order of dimensions: square by square, so that what is read and what is written both stay in
+//! the nearest cache, and block by block, so that memory is gone through in its order on one side.
 #![allow(unsafe_code)]
+
+use std::ops::Range;
 
 use warpforge_hlo::ir::{Function, OpKind};
 
@@ -15,6 +17,10 @@ use crate::view::View;
 
 /// Elements of a square's side.
 const SIDE: usize = 32;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Results of so many bytes leave the caches before anyone reads them.
+const LARGE: usize = 16 << 20;
 
 /// One dimension: its size, how far apart its elements are where they are read and where they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,18 +91,36 @@ pub(super) fn recognize(function: &Function, cost: Cost) -> Option<Transposing> 
     })
 }
 
+/// Rows and columns of a block: elements that follow one another where they are read, and where they are written.
+type Block = [Range<usize>; 2];
+
 impl Transposing {
     /// # Safety
     ///
     /// Operand and result are there, whole, of elements as large as `T`.
     unsafe fn copy<T: Copy>(&self, pool: &Pool, from: *const u8, to: *mut u8) {
         let memory = Memory { from: from.cast::<T>(), to: to.cast::<T>() };
-        let stripes = self.read.size.div_ceil(SIDE);
         let planes: usize = self.outer.iter().map(|dimension| dimension.size).product();
-        let grain = (1 << 14) / (SIDE * self.written.size).max(1);
-        pool.run_ranges(planes * stripes, grain, 4, &|range| {
+        let (rows, columns) = (self.read.size, self.written.size);
+        let sides = self.block();
+        let blocks = [rows.div_ceil(sides[0]), columns.div_ceil(sides[1])];
+        let each = blocks[0] * blocks[1];
+        let bytes = size_of::<T>();
+        let large = planes * rows * columns * bytes >= LARGE;
+        let is_line = |at: usize| (at * bytes).is_multiple_of(LINE);
+        let is_lines = is_line(self.read.to)
+            && self.outer.iter().all(|dimension| is_line(dimension.to))
+            && (to as usize).is_multiple_of(LINE);
+        let streams = large && is_lines && bytes == size_of::<u32>();
+        // Elements from one block to the next that a thread comes to.
+        let next = match blocks[1] > 1 {
+            true => sides[1] as isize * self.written.from,
+            false => sides[0] as isize,
+        };
+        let grain = (1 << 14) / (sides[0] * sides[1]).max(1);
+        pool.run_ranges(planes * each, grain, 4, &|range| {
             for number in range {
-                let (mut plane, stripe) = (number / stripes, number % stripes);
+                let (mut plane, block) = (number / each, number % each);
                 let (mut from, mut to) = (self.offset, 0);
                 for dimension in self.outer.iter().rev() {
                     let at = plane % dimension.size;
@@ -104,55 +128,105 @@ impl Transposing {
                     from += at as isize * dimension.from;
                     to += at * dimension.to;
                 }
-                let rows = stripe * SIDE..((stripe + 1) * SIDE).min(self.read.size);
-                let mut first = 0;
-                while first < self.written.size {
-                    let columns = first..(first + SIDE).min(self.written.size);
-                    // SAFETY: rows and columns lie within the operand and the result.
-                    unsafe { self.square(memory, from, to, &rows, &columns) };
-                    first = columns.end;
-                }
+                let part =
+                    |at: usize, side: usize, size: usize| at * side..((at + 1) * side).min(size);
+                let block = [
+                    part(block / blocks[1], sides[0], rows),
+                    part(block % blocks[1], sides[1], columns),
+                ];
+                let work = Copying { of: self, memory, from, to, streams, next };
+                // SAFETY: rows and columns lie within the operand and the result.
+                unsafe { work.block(&block) };
+            }
+            #[cfg(target_arch = "x86_64")]
+            if streams {
+                // What went past the caches is there before anyone is told so.
+                // SAFETY: every such processor has the instruction.
+                unsafe { std::arch::x86_64::_mm_sfence() };
             }
         });
     }
 
+    /// Rows and columns of a block: all of the shorter dimension, if it is not long, so that on one side memory is gone through in
+    /// its order, and a few cache lines of the longer one.
+    fn block(&self) -> [usize; 2] {
+        const FEW: usize = 64;
+        const MOST: usize = 256;
+        match self.read.size <= self.written.size {
+            true => [self.read.size.min(MOST), FEW],
+            false => [FEW, self.written.size.min(MOST)],
+        }
+    }
+}
+
+/// A copy of a plane.
+#[derive(Clone, Copy)]
+struct Copying<'a, T> {
+    of: &'a Transposing,
+    memory: Memory<T>,
+    /// Where it begins on both sides, in elements.
+    from: isize,
+    to: usize,
+    /// Whether lines are written past the caches.
+    streams: bool,
+    /// Where the next block is, from this one on.
+    next: isize,
+}
+
+impl<T: Copy> Copying<'_, T> {
     /// # Safety
     ///
-    /// All elements of the square are there on both sides.
-    unsafe fn square<T: Copy>(
-        &self,
-        memory: Memory<T>,
-        from: isize,
-        to: usize,
-        rows: &std::ops::Range<usize>,
-        columns: &std::ops::Range<usize>,
-    ) {
+    /// All elements of the block are there on both sides.
+    unsafe fn block(&self, [rows, columns]: &Block) {
+        for row in rows.clone().step_by(SIDE) {
+            for column in columns.clone().step_by(SIDE) {
+                let square =
+                    [row..(row + SIDE).min(rows.end), column..(column + SIDE).min(columns.end)];
+                // SAFETY: the caller's promise.
+                unsafe { self.square(&square) };
+            }
+        }
+    }
+
+    /// Where an element is read.
+    #[inline(always)]
+    fn read(&self, row: usize, column: usize) -> *const T {
+        let at = row as isize + column as isize * self.of.written.from;
+        self.memory.from.wrapping_offset(self.from + at)
+    }
+
+    /// Where it is written.
+    #[inline(always)]
+    fn write(&self, row: usize, column: usize) -> *mut T {
+        self.memory.to.wrapping_add(self.to + row * self.of.read.to + column)
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Self::block`], for a square.
+    unsafe fn square(&self, [rows, columns]: &Block) {
         #[cfg(target_arch = "x86_64")]
         if (rows.len(), columns.len()) == (SIDE, SIDE) && Isa::detected() == Isa::Avx512 {
-            let read = |column: usize| {
-                let at =
-                    rows.start as isize + (columns.start + column) as isize * self.written.from;
-                memory.from.wrapping_offset(from + at)
-            };
-            let write = |row: usize| {
-                memory.to.wrapping_add(to + (rows.start + row) * self.read.to + columns.start)
-            };
+            let (row, column) = (rows.start, columns.start);
             // SAFETY: the caller's promise; the machine has the vectors.
             unsafe {
                 match size_of::<T>() {
                     2 => {
-                        squares::turn_thirty_two(
-                            |line| read(line).cast(),
-                            |line| write(line).cast(),
+                        self.ask_for_next(rows, columns);
+                        return squares::turn_thirty_two(
+                            |line| self.read(row, column + line).cast(),
+                            |line| self.write(row + line, column).cast(),
                         );
-                        return;
                     }
                     4 => {
-                        for [first, second] in [[0, 0], [0, 16], [16, 0], [16, 16]] {
-                            squares::turn_sixteen(
-                                |line| read(first + line).wrapping_add(second).cast(),
-                                |line| write(second + line).wrapping_add(first).cast(),
-                            );
+                        self.ask_for_next(rows, columns);
+                        for [down, right] in [[0, 0], [0, 16], [16, 0], [16, 16]] {
+                            let from = |line| self.read(row + down, column + right + line).cast();
+                            let to = |line| self.write(row + down + line, column + right).cast();
+                            match self.streams {
+                                true => squares::stream_sixteen(from, to),
+                                false => squares::turn_sixteen(from, to),
+                            }
                         }
                         return;
                     }
@@ -162,11 +236,22 @@ impl Transposing {
         }
         for row in rows.clone() {
             for column in columns.clone() {
-                let read = from + row as isize + column as isize * self.written.from;
                 // SAFETY: the caller's promise.
-                unsafe {
-                    *memory.to.add(to + row * self.read.to + column) = *memory.from.offset(read);
-                }
+                unsafe { *self.write(row, column) = *self.read(row, column) };
+            }
+        }
+    }
+
+    /// Asks for the same square of the next block.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn ask_for_next(&self, rows: &Range<usize>, columns: &Range<usize>) {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        for column in columns.clone() {
+            for row in rows.clone().step_by(LINE / size_of::<T>()) {
+                let soon = self.read(row, column).wrapping_offset(self.next);
+                // SAFETY: asking for memory that is not there does nothing.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(soon.cast()) };
             }
         }
     }

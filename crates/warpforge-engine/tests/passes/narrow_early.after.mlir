@@ -1,5 +1,5 @@
 module {
-  func.func public @main(%arg0: tensor<6x12xf32>, %arg1: tensor<6x12xf32>, %arg2: tensor<4x8xbf16>, %arg3: tensor<5x1xi32>) -> (tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>) {
+  func.func public @main(%arg0: tensor<6x12xf32>, %arg1: tensor<6x12xf32>, %arg2: tensor<4x8xbf16>, %arg3: tensor<5x1xi32>) -> (tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>, tensor<3x12xbf16>) {
     %0 = stablehlo.add %arg0, %arg1 : tensor<6x12xf32>
     %1 = stablehlo.convert %0 : (tensor<6x12xf32>) -> tensor<6x12xbf16>
     %2 = stablehlo.slice %1 [0:6, 0:6] : (tensor<6x12xbf16>) -> tensor<6x6xbf16>
@@ -30,6 +30,14 @@ module {
       stablehlo.return %21 : tensor<f32>
     }) : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x8xf32>
     %23 = stablehlo.convert %22 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
-    return %4, %6, %8, %13, %18, %19, %23 : tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>
+    %24 = stablehlo.subtract %arg0, %arg1 : tensor<6x12xf32>
+    %25 = stablehlo.convert %24 : (tensor<6x12xf32>) -> tensor<6x12xbf16>
+    %26 = stablehlo.convert %14 : (tensor<f32>) -> tensor<bf16>
+    %28 = "stablehlo.reduce_window"(%25, %26) <{base_dilations = array<i64: 1, 1>, padding = dense<[[0, 0], [0, 0]]> : tensor<2x2xi64>, window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({
+    ^bb0(%arg8: tensor<bf16>, %arg9: tensor<bf16>):
+      %27 = stablehlo.maximum %arg8, %arg9 : tensor<bf16>
+      stablehlo.return %27 : tensor<bf16>
+    }) : (tensor<6x12xbf16>, tensor<bf16>) -> tensor<3x12xbf16>
+    return %4, %6, %8, %13, %18, %19, %23, %28 : tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>, tensor<3x12xbf16>
   }
 }

@@ -1,4 +1,4 @@
-func.func @main(%x: tensor<6x12xf32>, %y: tensor<6x12xf32>, %w: tensor<4x8xbf16>, %z: tensor<5x1xi32>) -> (tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>) {
+func.func @main(%x: tensor<6x12xf32>, %y: tensor<6x12xf32>, %w: tensor<4x8xbf16>, %z: tensor<5x1xi32>) -> (tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>, tensor<3x12xbf16>) {
   // Both parts of the sum are read as bf16, in other shapes.
   %s = stablehlo.add %x, %y : tensor<6x12xf32>
   %a = stablehlo.slice %s [0:6, 0:6] : (tensor<6x12xf32>) -> tensor<6x6xf32>
@@ -39,5 +39,13 @@ func.func @main(%x: tensor<6x12xf32>, %y: tensor<6x12xf32>, %w: tensor<4x8xbf16>
     stablehlo.return %t : tensor<f32>
   }) : (tensor<4x8xf32>, tensor<f32>) -> tensor<2x8xf32>
   %n8 = stablehlo.convert %n7 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
-  return %d, %g, %k, %q, %n2, %n5, %n8 : tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>
+  // Of what only the greatest in a window is wanted, narrowed, it is found among narrow numbers.
+  %o0 = stablehlo.subtract %x, %y : tensor<6x12xf32>
+  %o1 = "stablehlo.reduce_window"(%o0, %low) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2, 1>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %t = stablehlo.maximum %l, %r : tensor<f32>
+    stablehlo.return %t : tensor<f32>
+  }) : (tensor<6x12xf32>, tensor<f32>) -> tensor<3x12xf32>
+  %o2 = stablehlo.convert %o1 : (tensor<3x12xf32>) -> tensor<3x12xbf16>
+  return %d, %g, %k, %q, %n2, %n5, %n8, %o2 : tensor<3x6x2xbf16>, tensor<4x6xbf16>, tensor<12x6xbf16>, tensor<72xf32>, tensor<2x8xbf16>, tensor<5x8xbf16>, tensor<2x8xbf16>, tensor<3x12xbf16>
 }

@@ -274,3 +274,17 @@ fn copies_in_another_order() {
         }
     }
 }
+
+/// Results that no cache holds go past the caches where lines are whole, and not where they are not.
+#[test]
+fn large_copies_in_another_order() {
+    for [outer, rows, columns] in [[3, 1024, 1440], [1, 2100, 2050], [5, 97, 9600]] {
+        let report = check(&format!(
+            "func.func @main(%x: tensor<{outer}x{rows}x{columns}xf32>) -> tensor<{outer}x{columns}x{rows}xf32> {{
+               %t = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<{outer}x{rows}x{columns}xf32>) -> tensor<{outer}x{columns}x{rows}xf32>
+               return %t : tensor<{outer}x{columns}x{rows}xf32>
+             }}"
+        ));
+        assert_eq!(backends(&report), ["move"]);
+    }
+}

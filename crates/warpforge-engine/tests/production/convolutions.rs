@@ -1,10 +1,10 @@
 //! Convolutions and their gradients, as JAX writes them, in the production tier against the reference interpreter.
 
 use warpforge_engine::reference::{Interpreter, Value};
-use warpforge_engine::{Executable, Options};
+use warpforge_engine::{Executable, Options, Sequence, StepReport};
 use warpforge_tensor::{DType, Shape as Sizes, Tensor};
 
-use super::agree::{check_with_weights, inputs, pool, program as parse, within};
+use super::agree::{check_with_weights, compare, inputs, pool, program as parse, within};
 
 /// A convolution in two dimensions of space, the same in both but for the sizes.
 struct Shape {
@@ -277,6 +277,63 @@ fn what_follows_pixels_is_done_in_the_order_of_memory() {
         let report = check_with_weights(&text);
         if has_matrix_unit() {
             assert!(report.iter().any(|step| step.backend == "tiles"), "{report:?}");
+        }
+    }
+}
+
+/// A result of f32 is written where what is added to it was, if nobody else needs that, and rounded beside it, if somebody wants
+/// it so.
+#[test]
+fn a_window_is_written_over_what_is_added_and_rounded_beside() {
+    for (height, width, from, to, window) in
+        [(13, 18, 64, 256, 1), (5, 7, 96, 70, 1), (9, 20, 64, 96, 3)]
+    {
+        let tensor =
+            |features: usize, dtype: &str| format!("tensor<2x{height}x{width}x{features}x{dtype}>");
+        let (image, result, rounded) =
+            (tensor(from, "bf16"), tensor(to, "f32"), tensor(to, "bf16"));
+        let kernel = format!("tensor<{window}x{window}x{from}x{to}xbf16>");
+        let pad = window / 2;
+        let convolution = |of: &str| {
+            format!(
+                "stablehlo.convolution(%a, %{of}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
+             window = {{stride = [1, 1], pad = [[{pad}, {pad}], [{pad}, {pad}]], rhs_dilate = [1, 1]}} \
+             {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> {result}"
+            )
+        };
+        // The first is needed again, by the second; the second is not.
+        let text = format!(
+            "func.func @main(%a: {image}, %b: {kernel}, %c: {kernel}, %e: {result} {{tf.aliasing_output = 0 : i32}}) -> ({result}, {rounded}, {result}) {{
+  %zero = stablehlo.constant dense<0.0> : {result}
+  %h = stablehlo.add %e, %e : {result}
+  %0 = {first}
+  %1 = stablehlo.add %0, %h : {result}
+  %2 = {second}
+  %3 = stablehlo.add %2, %e : {result}
+  %4 = stablehlo.maximum %3, %zero : {result}
+  %5 = stablehlo.convert %4 : ({result}) -> {rounded}
+  return %4, %5, %1 : {result}, {rounded}, {result}
+}}",
+            first = convolution("b"),
+            second = convolution("c"),
+        );
+        let report = check_with_weights(&text);
+        // What follows is left to loops where there is no library to do it otherwise.
+        if has_matrix_unit() && cfg!(feature = "onednn") {
+            let both = |step: &StepReport| {
+                step.backend == "tiles" && step.ops.iter().any(|op| op == "convert")
+            };
+            assert!(report.iter().any(both), "{report:?}");
+        }
+        let program = parse(&text);
+        let mut values = inputs(&program);
+        let executable = Executable::compile(&program, pool(2), &Options::default()).unwrap();
+        let mut sequence = Sequence::new(executable, &values).unwrap();
+        for _ in 0..2 {
+            sequence.step().unwrap();
+            let found = sequence.results().unwrap();
+            compare(&found, &Interpreter::new(&program).run(values.clone()).unwrap());
+            values[3].clone_from(&found[0]);
         }
     }
 }

@@ -133,12 +133,12 @@ fn a_product_is_written_over_what_is_added() {
     for (of, to) in [("f32", "f32"), ("bf16", "f32"), ("bf16", "bf16")] {
         for (rows, depth, columns) in [(160, 96, 64), (130, 1100, 70), (128, 2112, 1056)] {
             let text = format!(
-                "func.func @main(%x: tensor<{rows}x{depth}x{of}>, %w: tensor<{depth}x{columns}x{of}>, %r: tensor<{rows}x{columns}x{to}> {{tf.aliasing_output = 0 : i32}}) -> (tensor<{rows}x{columns}x{to}>, tensor<{rows}x{columns}x{to}>) {{
+                "func.func @main(%x: tensor<{rows}x{depth}x{of}>, %w: tensor<{depth}x{columns}x{of}>, %v: tensor<{depth}x{columns}x{of}>, %r: tensor<{rows}x{columns}x{to}> {{tf.aliasing_output = 0 : i32}}) -> (tensor<{rows}x{columns}x{to}>, tensor<{rows}x{columns}x{to}>) {{
   %two = stablehlo.constant dense<2.0> : tensor<{rows}x{columns}x{to}>
   %h = stablehlo.multiply %r, %two : tensor<{rows}x{columns}x{to}>
   %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<{rows}x{depth}x{of}>, tensor<{depth}x{columns}x{of}>) -> tensor<{rows}x{columns}x{to}>
   %y = stablehlo.add %p, %h : tensor<{rows}x{columns}x{to}>
-  %q = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<{rows}x{depth}x{of}>, tensor<{depth}x{columns}x{of}>) -> tensor<{rows}x{columns}x{to}>
+  %q = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<{rows}x{depth}x{of}>, tensor<{depth}x{columns}x{of}>) -> tensor<{rows}x{columns}x{to}>
   %z = stablehlo.add %q, %r : tensor<{rows}x{columns}x{to}>
   return %z, %y : tensor<{rows}x{columns}x{to}>, tensor<{rows}x{columns}x{to}>
 }}"
@@ -152,7 +152,7 @@ fn a_product_is_written_over_what_is_added() {
                 let wanted = Interpreter::new(&program).run(values.clone()).unwrap();
                 let found = sequence.results().unwrap();
                 compare(&found, &wanted);
-                values[2].clone_from(&found[0]);
+                values[3].clone_from(&found[0]);
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::products::{Index, Product};
 use crate::view::View;
 
 /// How a matrix lies: its first element, and the distances by row and column.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lying {
     pub(crate) start: isize,
     pub(crate) row: isize,
@@ -40,6 +40,8 @@ enum Step {
 pub(crate) struct Finish {
     steps: Vec<Step>,
     out: Out,
+    /// Whether the result is also written as bf16, to the last of the operands, which lies as the result does.
+    rounded: bool,
 }
 
 /// How a result lies.
@@ -56,6 +58,8 @@ pub(super) struct FinishAt {
     first: Option<(usize, Lying)>,
     passes: Vec<Pass>,
     out: Out,
+    /// Where the result is also written, to the last of the operands.
+    rounded: Option<Lying>,
 }
 
 struct Pass {
@@ -109,7 +113,12 @@ impl Finish {
             }
         };
         let steps = tails.iter().map(step).collect::<Result<_, EngineError>>()?;
-        Ok(Self { steps, out })
+        Ok(Self { steps, out, rounded: false })
+    }
+
+    /// The same, but the result is also written as bf16, to the last of the operands.
+    pub(crate) fn rounded(self) -> Self {
+        Self { rounded: true, ..self }
     }
 
     /// For a matrix of the batch.
@@ -145,7 +154,11 @@ impl Finish {
             Out::Matrix(lying) => Out::Matrix(Lying { start: lying.start + start, ..lying }),
             strips @ Out::Strips(_) => strips,
         };
-        FinishAt { first: None, passes, out }
+        let rounded = match out {
+            Out::Matrix(lying) if self.rounded => Some(Lying { dtype: DType::BF16, ..lying }),
+            _ => None,
+        };
+        FinishAt { first: None, passes, out, rounded }
     }
 }
 
@@ -302,7 +315,8 @@ impl FinishAt {
         let Out::Matrix(lying @ Lying { row, column: 1, dtype: DType::F32, .. }) = self.out else {
             return None;
         };
-        (others.is_empty() && place.columns == COLUMNS && row > 0).then(|| {
+        let alone = others.is_empty() && self.rounded.is_none();
+        (alone && place.columns == COLUMNS && row > 0).then(|| {
             let beside = lying.beside(place, out);
             Target { start: beside.start, row: row as usize * size_of::<f32>() }
         })
@@ -370,13 +384,21 @@ impl FinishAt {
             let written = then.is_none().then_some(&result);
             for (at, (op, input, lying)) in others.iter().enumerate() {
                 let other = turned(lying.beside(place, inputs[*input].cast_mut()));
-                let written = written.filter(|_| at + 1 == others.len());
+                let last = at + 1 == others.len() && self.rounded.is_none();
+                let written = written.filter(|_| last);
                 // SAFETY: the caller's promise.
                 unsafe { combine(sums, *op, &other, written, place.columns) };
             }
-            if let (Some(result), []) = (written, &others[..]) {
+            if let Some(result) = written
+                && (others.is_empty() || self.rounded.is_some())
+            {
                 // SAFETY: as above.
                 unsafe { write(sums, result, place.columns) };
+            }
+            if let (Some(lying), Some(to), true) = (&self.rounded, inputs.last(), then.is_none()) {
+                let rounded = turned(lying.beside(place, to.cast_mut()));
+                // SAFETY: as above.
+                unsafe { write(sums, &rounded, place.columns) };
             }
             if let Some(activation) = then {
                 activate(Isa::detected(), *activation, sums.as_flattened_mut());

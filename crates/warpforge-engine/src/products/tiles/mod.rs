@@ -30,11 +30,12 @@ pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};
 use self::multiplier::COLUMNS;
 use super::{Arithmetic, Product};
 use crate::EngineError;
-use crate::epilogue::Tail;
+use crate::epilogue::overwritten;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
+use crate::view::View;
 
 /// Below so many rows a product is as fast as the right operand is read.
 const LEAST_ROWS: usize = 48;
@@ -185,18 +186,8 @@ pub(crate) fn overwrites(product: &Product, fixed: bool, arithmetic: Arithmetic)
     let by_tiles = (fixed || worth_packing(product))
         && !product.handed.result
         && taken(product, arithmetic).is_some_and(|multiplier| multiplier.is_by_matrices());
-    let beside = |tail: &Tail| match tail {
-        Tail::With { operand, dtype, view, .. } => {
-            (*dtype == product.dtypes[2] && *view == product.result).then_some(*operand)
-        }
-        Tail::Activation(_) => None,
-    };
-    let once = |operand: &usize| {
-        let reads =
-            |tail: &&Tail| matches!(tail, Tail::With { operand: read, .. } if read == operand);
-        !product.operands.contains(operand) && product.tails.iter().filter(reads).count() == 1
-    };
-    product.tails.iter().filter(|_| by_tiles).filter_map(beside).find(once)
+    let lies_so = |dtype: DType, view: &View| dtype == product.dtypes[2] && *view == product.result;
+    by_tiles.then(|| overwritten(&product.tails, product.operands, lies_so))?
 }
 
 /// Whether a product has so many rows that packing a right operand that changes, in each launch, is little beside it. It

@@ -11,6 +11,8 @@
 //! What always holds: an element's terms are added in the order of the depth, whatever the number of threads.
 #![allow(unsafe_code)]
 
+#[cfg(all(feature = "emulated", target_arch = "x86_64", target_os = "linux"))]
+mod emulated;
 mod exact;
 mod later;
 mod pack;

@@ -6,7 +6,16 @@ use std::sync::OnceLock;
 /// Whether the machine has the unit for bf16 and the system lets this process use it.
 pub(in super::super) fn available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(found)
+    *AVAILABLE.get_or_init(|| found() || stands_in())
+}
+
+/// Whether something else carries out the unit's instructions.
+fn stands_in() -> bool {
+    #[cfg(all(feature = "emulated", target_arch = "x86_64", target_os = "linux"))]
+    let there = super::emulated::install();
+    #[cfg(not(all(feature = "emulated", target_arch = "x86_64", target_os = "linux")))]
+    let there = false;
+    there
 }
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
