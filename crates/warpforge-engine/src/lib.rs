@@ -5,6 +5,7 @@
 mod caches;
 #[cfg_attr(not(feature = "onednn"), allow(dead_code))]
 mod chains;
+mod choices;
 mod convolutions;
 mod epilogue;
 mod error;
@@ -32,6 +33,7 @@ pub const LIBRARY_NOTICES: Option<&str> = Some(warpforge_onednn::NOTICES);
 #[cfg(not(feature = "onednn"))]
 pub const LIBRARY_NOTICES: Option<&str> = None;
 
+pub use choices::{Choices, Measured};
 pub use error::{EngineError, Place};
 pub use fuse::Fusion;
 pub use kernels::Cost;

@@ -20,6 +20,7 @@ use crate::convolutions;
 use crate::kernels::{Cost, traffic};
 use crate::loops::lower;
 use crate::pattern::places;
+use crate::plan::Options;
 use crate::products::{self, Product, tiles};
 use crate::single;
 
@@ -30,12 +31,12 @@ const MOST_OPS: usize = 48;
 const LIBRARY: bool = cfg!(feature = "onednn");
 
 /// The clusters of a function, in an order in which they can run.
-pub(crate) fn fuse(function: &Function, fusion: Fusion) -> Result<Vec<Cluster>, EngineError> {
+pub(crate) fn fuse(function: &Function, options: &Options) -> Result<Vec<Cluster>, EngineError> {
     let mut grower = Grower::new(function);
-    if fusion != Fusion::None {
+    if options.fusion != Fusion::None {
         grower.grow();
     }
-    grower.clusters(fusion)
+    grower.clusters(options)
 }
 
 /// What an op is to the grower.
@@ -392,7 +393,7 @@ impl<'a> Grower<'a> {
     }
 
     /// All units as clusters, ordered so that each comes after what it reads.
-    fn clusters(&self, fusion: Fusion) -> Result<Vec<Cluster>, EngineError> {
+    fn clusters(&self, options: &Options) -> Result<Vec<Cluster>, EngineError> {
         let mut units: Vec<BTreeSet<usize>> = Vec::new();
         for (index, op) in self.ops.iter().enumerate() {
             match self.role[index] {
@@ -414,8 +415,8 @@ impl<'a> Grower<'a> {
         }
         let mut clusters: Vec<Cluster> =
             units.iter().map(|members| self.cluster(members)).collect();
-        if fusion == Fusion::All {
-            clusters = self.chained(&units, clusters);
+        if options.fusion == Fusion::All {
+            clusters = self.chained(&units, clusters, options);
         }
         let arguments = self.function.body.arguments.iter().copied().collect();
         ordered(clusters, &arguments)

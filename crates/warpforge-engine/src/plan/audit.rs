@@ -73,7 +73,7 @@ pub fn rounding_of(dtype: DType) -> f64 {
 }
 
 /// A function as a program whose entry it is.
-fn alone(function: &Function) -> Program {
+pub(crate) fn alone(function: &Function) -> Program {
     let mut function = function.clone();
     "main".clone_into(&mut function.name);
     function.public = true;

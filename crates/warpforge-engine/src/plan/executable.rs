@@ -18,6 +18,7 @@ use super::homes::{Ends, Home, Planned};
 use super::kept::Kept;
 use super::needs::{Needs, fixed_places, open_places};
 use super::report::MadeOf;
+use crate::choices::Choices;
 use crate::fuse::{Cluster, Fusion, Work};
 use crate::kernels::{Device, Kernel};
 use crate::observe::Observed;
@@ -41,6 +42,8 @@ pub struct Options {
     pub arithmetic: Arithmetic,
     /// How much is computed together.
     pub fusion: Fusion,
+    /// What was measured to be faster apart: new shapes are measured when they come up. Without it, rules decide alone.
+    pub choices: Option<Arc<Choices>>,
     /// Whether kernels count what they do, and what they write is looked at.
     pub observed: bool,
     /// Whether kernels can be held against the reference interpreter: what never changes is then kept though it was packed.
@@ -176,16 +179,16 @@ impl Executable {
 
     /// The same with these liberties at its ends.
     pub(super) fn compile_to(
-        program: &Program,
+        given: &Program,
         pool: Arc<Pool>,
         options: &Options,
         ends: &Ends,
     ) -> Result<Self, EngineError> {
-        let name = entry_name(program, options)?;
-        let program = normalized(program, options)?;
+        let name = entry_name(given, options)?;
+        let program = normalized(given, options)?;
         let function = entry(&program, &name)?.clone();
         let mut executable = Self {
-            device: Device::new(pool, options.settings())?,
+            device: Device::new(Arc::clone(&pool), options.settings())?,
             steps: Vec::new(),
             results: Vec::new(),
             result_bytes: Vec::new(),
@@ -208,6 +211,12 @@ impl Executable {
             return Ok(executable);
         }
         executable.plan(options, ends)?;
+        if let Some(choices) = &options.choices
+            && choices.settle(&executable.device.pool, options)?
+        {
+            drop(executable);
+            return Self::compile_to(given, pool, options, ends);
+        }
         Ok(executable)
     }
 

@@ -23,7 +23,7 @@ pub fn fused(program: &Program, options: &Options) -> Result<Program, EngineErro
     let function = entry(&program, &name)?.clone();
     let mut kernels = Vec::new();
     let mut calls = Vec::new();
-    for (number, cluster) in fuse(&function, options.fusion)?.into_iter().enumerate() {
+    for (number, cluster) in fuse(&function, options)?.into_iter().enumerate() {
         let callee = format!("kernel_{number}");
         calls.push(Op {
             kind: OpKind::Call { callee: callee.clone() },

@@ -13,6 +13,7 @@ mod needs;
 mod report;
 mod sequence;
 
+pub(crate) use audit::alone;
 pub use audit::{Audited, op_alone, rounding, rounding_of};
 pub(crate) use buffers::Buffer;
 pub(crate) use control::Control;

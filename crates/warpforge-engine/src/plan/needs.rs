@@ -56,7 +56,7 @@ impl Needs {
         let mut known: HashMap<ValueId, usize> =
             numbered.map(|(number, place)| (function.body.arguments[*place], number)).collect();
         let (mut once, mut varying, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
-        for cluster in fuse(function, options.fusion)? {
+        for cluster in fuse(function, options)? {
             if matches!(cluster.work, Work::Control) {
                 bytes += control::needed(&cluster.outlined.function, options.settings(), threads)?;
                 // Its regions pack what never changes, or keep it.

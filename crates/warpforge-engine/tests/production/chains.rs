@@ -1,6 +1,10 @@
 //! Attention, as exporters write it: two products with a softmax between them, in blocks of rows.
 
-use super::agree::within;
+use std::sync::Arc;
+
+use warpforge_engine::{Choices, Executable, Measured, Options};
+
+use super::agree::{compare, inputs, pool, program, within};
 
 /// Queries, keys and values of `heads` lie side by side in one matrix, as a merged product makes them.
 fn attention(heads: usize, length: usize, width: usize, dtype: &str, mask: bool) -> String {
@@ -93,4 +97,39 @@ fn chains_that_share_a_product_do_not_lose_it() {
     // Waves of products that large turn a difference in the last place into more.
     let (backends, _) = within(text, 2, 1e-3);
     assert!(!cfg!(feature = "onednn") || backends.len() == 3, "{backends:?}");
+}
+
+/// What nobody has measured is measured once, and what is known to be slower as one kernel is not one.
+#[test]
+fn what_was_measured_decides() {
+    let program = program(&attention(4, 256, 32, "f32", true));
+    let values = inputs(&program);
+    let planned = |choices: Choices| {
+        let choices = Arc::new(choices);
+        let options = Options { choices: Some(Arc::clone(&choices)), ..Options::default() };
+        let mut executable = Executable::compile(&program, pool(2), &options).unwrap();
+        let results = executable.run(&values).unwrap();
+        let is_chain = executable.report().iter().any(|step| step.backend == "chain");
+        (choices, is_chain, results)
+    };
+    let (measured, is_chain, rule) = planned(Choices::new(2, []));
+    let known = measured.known();
+    // Without the library, what no tiles multiply is no chain.
+    let [(name, seconds)] = known.as_slice() else {
+        assert!(known.is_empty() && !is_chain, "{known:?}");
+        return;
+    };
+    assert!(measured.is_new() && is_chain != seconds.is_apart());
+    assert!(seconds.together > 0.0 && seconds.apart > 0.0);
+    for (apart, wanted) in [(2.0, true), (0.5, false)] {
+        let told = Choices::new(2, [(name.clone(), Measured { together: 1.0, apart })]);
+        let (told, is_chain, results) = planned(told);
+        assert_eq!(is_chain, wanted);
+        assert!(!told.is_new());
+        compare(&results, &rule);
+    }
+    // Nonsense is as good as nothing, and what is for other threads is not asked.
+    let nonsense = Measured { together: f64::NAN, apart: 0.0 };
+    assert!(planned(Choices::new(2, [(name.clone(), nonsense)])).0.is_new());
+    assert!(!planned(Choices::new(3, [])).0.is_new());
 }

@@ -56,6 +56,8 @@ pub enum F32Products {
 /// What is computed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fusion {
+    /// Whatever one kernel can compute, but for what was measured to be faster apart on this machine
+    Measured,
     /// Whatever one kernel can compute
     All,
     /// All but attention and other products with what is done to rows between them
@@ -126,7 +128,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value = "fastest", hide_default_value = true)]
     pub f32_products: F32Products,
     /// What the production tier computes together; less than all shows what fusion does to time and numbers
-    #[arg(long, value_enum, default_value = "all", hide_default_value = true)]
+    #[arg(long, value_enum, default_value = "measured", hide_default_value = true)]
     pub fusion: Fusion,
     /// Show what kernels of the production tier took and how far that is from what the machine can do: those of the same
     /// ops together, or each
@@ -209,7 +211,7 @@ impl RunArguments {
             (self.threads.is_some(), "--threads"),
             (self.precision.is_some(), "--precision"),
             (self.f32_products != F32Products::Fastest, "--f32-products"),
-            (self.fusion != Fusion::All, "--fusion"),
+            (self.fusion != Fusion::Measured, "--fusion"),
         ])
     }
 

@@ -1,6 +1,7 @@
 //! Clusters that are better computed together, a block of rows at a time: two products with a loop between them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use warpforge_hlo::ir::ValueId;
 
@@ -8,15 +9,19 @@ use super::super::cluster::{Cluster, Work};
 use super::super::outline::Outlined;
 use super::{Grower, LIBRARY};
 use crate::chains::{self, Chain, Source};
+use crate::choices::Choices;
+use crate::plan::Options;
 use crate::products::Arithmetic;
 use crate::products::tiles::Multiplier;
 
 impl Grower<'_> {
-    /// Products, the loop over their rows and the product with what that makes as one cluster, where that is a chain.
+    /// Products, the loop over their rows and the product with what that makes as one cluster, where that is a chain and was not
+    /// measured to be slower than they are apart.
     pub(super) fn chained(
         &self,
         units: &[BTreeSet<usize>],
         clusters: Vec<Cluster>,
+        options: &Options,
     ) -> Vec<Cluster> {
         let mut readers: HashMap<ValueId, Vec<usize>> = HashMap::new();
         for (index, cluster) in clusters.iter().enumerate() {
@@ -48,6 +53,12 @@ impl Grower<'_> {
                 let outlined = self.outlined(&union);
                 let parts = [index, rows, second].map(|part| &clusters[part]);
                 let work = chain(parts, [scores, weights], &outlined)?;
+                let is_apart = |choices: &Arc<Choices>| {
+                    choices.is_apart(&outlined.function, options.arithmetic)
+                };
+                if options.choices.as_ref().is_some_and(is_apart) {
+                    return None;
+                }
                 Some(([rows, second], Cluster { outlined, work }))
             });
             if let Some((others, cluster)) = found {

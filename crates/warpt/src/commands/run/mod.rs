@@ -2,6 +2,7 @@
 
 mod audit;
 mod ceilings;
+mod choices;
 mod correctness;
 mod feeds;
 mod inputs;

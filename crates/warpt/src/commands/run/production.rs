@@ -20,7 +20,7 @@ use super::audit::Audit;
 use super::observed::Seen;
 use super::profile::Profile;
 use super::program::Source;
-use super::{ceilings, free_memory, inputs, interpreter, results};
+use super::{ceilings, choices, free_memory, inputs, interpreter, results};
 use crate::arguments::run::{F32Products, Fusion, Precision, RunArguments, Stage, Tier};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -48,11 +48,14 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
     // Before there are threads that wait for work, and take time from what is measured.
     let ceilings = wants_profile(arguments).then(|| ceilings::ceilings(threads)).transpose()?;
     let pool = Arc::new(Pool::new(threads, &Placement::spread(threads))?);
-    let options = options(arguments, entry, fixed);
+    let options = options(arguments, entry, fixed, threads);
     let started = Instant::now();
     let compiled = Executable::compile(&source.program, pool, &options);
     let mut executable = compiled.map_err(|error| source.explain(error))?;
     let compile_seconds = started.elapsed().as_secs_f64();
+    if let Some(choices) = &options.choices {
+        choices::keep(choices);
+    }
     if let Some(reason) = executable.unplanned() {
         output.note(&format!("note: run by the reference interpreter: {reason}"));
     }
@@ -114,6 +117,9 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
         (Some(profile), Some(by)) => {
             ran.write_if_asked(arguments)?;
             output.text(&profile.page(by, output.width()))?;
+            if let Some(line) = options.choices.as_deref().and_then(choices::line) {
+                output.line(&line)?;
+            }
         }
         _ if options.observed && executable.unplanned().is_none() => {
             // The first run also brought memory and code into place.
@@ -139,7 +145,13 @@ fn threads(arguments: &RunArguments) -> usize {
     }
 }
 
-fn options(arguments: &RunArguments, entry: &Function, fixed: HashMap<usize, Tensor>) -> Options {
+/// `threads` were counted before there was a pool, which takes this thread to one processor.
+fn options(
+    arguments: &RunArguments,
+    entry: &Function,
+    fixed: HashMap<usize, Tensor>,
+    threads: usize,
+) -> Options {
     Options {
         function: Some(entry.name.clone()),
         memory_bytes: Some(arguments.max_memory.unwrap_or_else(free_memory)),
@@ -153,10 +165,11 @@ fn options(arguments: &RunArguments, entry: &Function, fixed: HashMap<usize, Ten
             F32Products::Plain => Arithmetic::Plain,
         },
         fusion: match arguments.fusion {
-            Fusion::All => warpforge_engine::Fusion::All,
+            Fusion::Measured | Fusion::All => warpforge_engine::Fusion::All,
             Fusion::NoChains => warpforge_engine::Fusion::NoChains,
             Fusion::None => warpforge_engine::Fusion::None,
         },
+        choices: (arguments.fusion == Fusion::Measured).then(|| choices::known(threads)),
         observed: arguments.tier() == Tier::Observable,
         audited: arguments.audit.is_some(),
         fixed,
@@ -169,7 +182,8 @@ pub(super) fn dump(arguments: &RunArguments, source: &Source, stage: Stage) -> R
         return Ok(source.program.to_string());
     }
     let entry = interpreter(&source.program, arguments).entry()?;
-    let options = options(arguments, entry, inputs::weights(entry, &arguments.weights)?);
+    let threads = threads(arguments);
+    let options = options(arguments, entry, inputs::weights(entry, &arguments.weights)?, threads);
     let explained = |error| source.explain(error);
     Ok(match stage {
         Stage::Parsed | Stage::Normalized => {
@@ -177,9 +191,12 @@ pub(super) fn dump(arguments: &RunArguments, source: &Source, stage: Stage) -> R
         }
         Stage::Fused => fused(&source.program, &options).map_err(explained)?.to_string(),
         Stage::Plan => {
-            let pool = Arc::new(Pool::new(threads(arguments), &Placement::Anywhere)?);
+            let pool = Arc::new(Pool::new(threads, &Placement::Anywhere)?);
             let executable =
                 Executable::compile(&source.program, pool, &options).map_err(explained)?;
+            if let Some(choices) = &options.choices {
+                choices::keep(choices);
+            }
             match executable.unplanned() {
                 Some(reason) => format!("no plan; the reference interpreter runs it: {reason}\n"),
                 None => format!("{}hash: {}\n", executable.plan_text(), executable.plan_hash()),
