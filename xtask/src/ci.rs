@@ -89,7 +89,8 @@ fn matrix_unit() -> anyhow::Result<Verdict> {
     const KERNELS: &str =
         "binary(production) and test(/^(chains|convolutions|parts|products|updates)::/)";
     let engine = ["-p", "warpforge-engine", "--features", "emulated"];
-    cargo_step(&[["nextest", "run"].as_slice(), &engine, &["-E", KERNELS]].concat())
+    let run = ["nextest", "run", "--profile", "emulated"];
+    cargo_step(&[run.as_slice(), &engine, &["-E", KERNELS]].concat())
 }
 
 fn doc_tests() -> anyhow::Result<Verdict> {

@@ -179,6 +179,8 @@ fn has_matrix_unit() -> bool {
 #[test]
 fn windows_are_tiles() {
     let unit = has_matrix_unit();
+    // The library sums thousands of terms in f32, one after the other.
+    let near = if unit { 2e-6 } else { 1e-5 };
     let mut shapes = Vec::new();
     for (features, input, kernel) in [
         ((64, 64), (17, 12), (3, 3)),
@@ -204,14 +206,14 @@ fn windows_are_tiles() {
             continue;
         }
         for (text, turned) in [(shape.forward(), false), (shape.input_gradient(), true)] {
-            let (backends, found) = within(&text, 2, 2e-6);
+            let (backends, found) = within(&text, 2, near);
             // A gradient's window that begins within the image is left to others.
             let reach = |kernel: i64| (kernel - 1) * shape.dilation;
             let before = reach(shape.kernel.0).min(reach(shape.kernel.1)) < shape.padding.0;
             if unit && !(turned && (before || shape.stride > 1)) {
                 assert!(backends.contains(&"tiles"), "{backends:?}\n{text}");
             }
-            let (_, alone) = within(&text, 1, 2e-6);
+            let (_, alone) = within(&text, 1, near);
             assert_eq!(found, alone, "threads change bits\n{text}");
         }
     }
