@@ -1,16 +1,14 @@
 //! What the machine can do at most, for a profile to be held against: measured at first use, then kept for this machine and
 //! number of threads.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use warpforge_engine::pool::allowed_cpus;
-use warpt_bench::BenchmarkComponent;
-use warpt_history::state;
 use warpt_suites::ceilings::{Ceilings, METHOD, measure};
 
-use crate::commands::list;
+use super::kept;
 
 /// The file a measurement is kept in.
 #[derive(Serialize, Deserialize)]
@@ -26,8 +24,7 @@ struct Kept {
 impl Kept {
     /// What a file says, if it is about this version, way to measure and so many threads.
     fn read(path: &Path, threads: usize) -> Option<Self> {
-        let text = std::fs::read(path).ok().filter(|text| text.len() < 1 << 16)?;
-        let kept: Self = serde_json::from_slice(&text).ok()?;
+        let kept: Self = kept::read(path)?;
         let same = kept.threads == threads
             && kept.method == METHOD
             && kept.warpt_version == env!("CARGO_PKG_VERSION");
@@ -36,15 +33,12 @@ impl Kept {
     }
 }
 
-/// The file for this machine, where there is a place for it.
-fn file() -> Option<PathBuf> {
-    let machine = list::collect(&[BenchmarkComponent::Cpu], false);
-    state::file("ceilings", &machine.fingerprint())
-}
+/// The kind of the file.
+const FILE: &str = "ceilings";
 
 /// The ceilings of so many threads, measured where they are not kept yet; with a line about where they come from.
 pub(super) fn ceilings(threads: usize) -> Result<(Ceilings, String)> {
-    let path = file();
+    let path = kept::file(FILE);
     if let Some(kept) = path.as_deref().and_then(|path| Kept::read(path, threads)) {
         let Kept { f32_flops, bf16_flops, memory_bytes, .. } = kept;
         let ceilings = Ceilings { f32_flops, bf16_flops, memory_bytes };
@@ -64,7 +58,7 @@ pub(super) fn again(threads: usize, before: &Ceilings) -> Result<(Ceilings, Stri
         bf16_flops: found.bf16_flops.max(before.bf16_flops),
         memory_bytes: found.memory_bytes.max(before.memory_bytes),
     };
-    keep(file().as_deref(), threads, &higher);
+    keep(kept::file(FILE).as_deref(), threads, &higher);
     Ok((higher, "measured again, as kernels were faster than what was measured before".to_owned()))
 }
 
@@ -83,8 +77,7 @@ fn keep(path: Option<&Path>, threads: usize, found: &Ceilings) {
         bf16_flops: found.bf16_flops,
         memory_bytes: found.memory_bytes,
     };
-    if let (Some(path), Ok(text)) = (path, serde_json::to_vec_pretty(&kept)) {
-        let folder = path.parent().map(std::fs::create_dir_all).transpose();
-        let _ = folder.and_then(|_| std::fs::write(path, text));
+    if let Some(path) = path {
+        let _ = kept::write(path, &kept);
     }
 }

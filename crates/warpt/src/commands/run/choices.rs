@@ -1,18 +1,16 @@
 //! What was measured to be faster together or apart, kept for this machine: measured where a plan first needs it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use warpforge_engine::{Choices, Measured};
-use warpt_bench::BenchmarkComponent;
-use warpt_history::state;
 
-use crate::commands::list;
+use super::kept;
 
-/// A larger file is not ours.
-const MOST_BYTES: u64 = 1 << 20;
+/// The kind of the file.
+const FILE: &str = "choices";
 /// Where more is kept, it begins anew: a few for each model are usual.
 const MOST_CHOICES: usize = 4096;
 
@@ -30,7 +28,7 @@ struct Seconds {
 
 /// What is known about this machine, for so many threads.
 pub(super) fn known(threads: usize) -> Arc<Choices> {
-    let kept = file().map(|path| read(&path)).unwrap_or_default();
+    let kept = kept::file(FILE).and_then(|path| kept::read::<Kept>(&path)).unwrap_or_default();
     let known = kept.choices.into_iter().map(|(name, seconds)| {
         (name, Measured { together: seconds.together, apart: seconds.apart })
     });
@@ -39,7 +37,7 @@ pub(super) fn known(threads: usize) -> Arc<Choices> {
 
 /// Keeps what has become known. A place that cannot be written only means that it is measured again.
 pub(super) fn keep(choices: &Choices) {
-    if let (true, Some(path)) = (choices.is_new(), file()) {
+    if let (true, Some(path)) = (choices.is_new(), kept::file(FILE)) {
         let _ = write(&path, choices);
     }
 }
@@ -63,20 +61,9 @@ pub(super) fn line(choices: &Choices) -> Option<String> {
     (!sides.is_empty()).then(|| format!("chains of products: {}", sides.join(", ")))
 }
 
-fn file() -> Option<PathBuf> {
-    let machine = list::collect(&[BenchmarkComponent::Cpu], false);
-    state::file("choices", &machine.fingerprint())
-}
-
-fn read(path: &Path) -> Kept {
-    let small = std::fs::metadata(path).is_ok_and(|file| file.len() <= MOST_BYTES);
-    let text = small.then(|| std::fs::read(path).ok()).flatten();
-    text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
-}
-
 /// Adds what is known to the file, which others may have written meanwhile.
 fn write(path: &Path, choices: &Choices) -> std::io::Result<()> {
-    let mut kept = read(path);
+    let mut kept: Kept = kept::read(path).unwrap_or_default();
     if kept.choices.len() > MOST_CHOICES {
         kept.choices.clear();
     }
@@ -84,12 +71,7 @@ fn write(path: &Path, choices: &Choices) -> std::io::Result<()> {
     kept.choices.extend(
         known.map(|(name, Measured { together, apart })| (name, Seconds { together, apart })),
     );
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, &kept)?;
-    file.persist(path)?;
-    Ok(())
+    kept::write(path, &kept)
 }
 
 #[cfg(test)]
@@ -103,11 +85,11 @@ mod tests {
         let measured = |apart: f64| Measured { together: 1e-3, apart };
         write(&path, &Choices::new(2, [("a".to_owned(), measured(2e-3))])).unwrap();
         write(&path, &Choices::new(2, [("b".to_owned(), measured(5e-4))])).unwrap();
-        let kept = read(&path);
-        assert_eq!(kept.choices.keys().collect::<Vec<_>>(), ["a", "b"]);
+        let kept = || kept::read::<Kept>(&path);
+        assert!(kept().unwrap().choices.into_keys().eq(["a", "b"]));
         std::fs::write(&path, "{\"choices\": 3}").unwrap();
-        assert!(read(&path).choices.is_empty());
-        std::fs::write(&path, vec![b' '; MOST_BYTES as usize + 1]).unwrap();
-        assert!(read(&path).choices.is_empty());
+        assert!(kept().is_none());
+        std::fs::write(&path, vec![b' '; kept::MOST_BYTES as usize + 1]).unwrap();
+        assert!(kept().is_none());
     }
 }

@@ -6,6 +6,7 @@ mod choices;
 mod correctness;
 mod feeds;
 mod inputs;
+mod kept;
 mod observed;
 mod production;
 mod profile;
