@@ -1,8 +1,9 @@
 //! `cargo xtask loops`: how near to the speed of memory loops run. Kernels over tensors of several times the last cache are
 //! held against a triad measured in the same run, turn by turn; attention as one kernel against the same ops with every
-//! score in memory.
+//! score in memory, forward alone and with the way back to its operands.
 
-use std::fmt::Write as _;
+mod attention;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,11 +70,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
         }
     }
     for length in LENGTHS {
-        let name = format!("attention_{length}");
-        if wanted(&name) {
-            eprintln!("{name}");
-            let goal = if length >= LONG { FASTER } else { NOT_SLOWER };
-            rows.push(attention(&name, goal, length, &pool, arguments.rounds)?);
+        let goal = if length >= LONG { FASTER } else { NOT_SLOWER };
+        let forward = (format!("attention_{length}"), attention::program(length));
+        let back = (format!("attention_back_{length}"), attention::both_ways(length));
+        for (name, text) in [forward, back] {
+            if wanted(&name) {
+                eprintln!("{name}");
+                rows.push(chained(&name, goal, &text, &pool, arguments.rounds)?);
+            }
         }
     }
     print!("{}", table(&rows));
@@ -172,17 +176,16 @@ fn stream(
     Ok(Row::new(name, goal, measured(&ours, &theirs, &ratios, "GB/s", note)))
 }
 
-/// Attention as one kernel against its ops one after the other.
-fn attention(
+/// Attention as one kernel, or as one each way, against its ops one after the other.
+fn chained(
     name: &str,
     goal: Goal,
-    length: usize,
+    text: &str,
     pool: &Arc<Pool>,
     rounds: usize,
 ) -> anyhow::Result<Row> {
-    let text = attention_program(length);
-    let mut fused = Ready::new(&text, pool, Fusion::All).with_context(|| name.to_owned())?;
-    let mut apart = Ready::new(&text, pool, Fusion::NoChains).with_context(|| name.to_owned())?;
+    let mut fused = Ready::new(text, pool, Fusion::All).with_context(|| name.to_owned())?;
+    let mut apart = Ready::new(text, pool, Fusion::NoChains).with_context(|| name.to_owned())?;
     fused.time()?;
     apart.time()?;
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
@@ -330,47 +333,6 @@ fn rows_of(shape: &str, rows: usize, element: &str, body: &str) -> String {
     )
 }
 
-/// Sixteen heads of 64 numbers each, with a mask, as BERT-large has them.
-fn attention_program(length: usize) -> String {
-    let (values, scores) =
-        (format!("tensor<16x{length}x64xf32>"), format!("tensor<16x{length}x{length}xf32>"));
-    let (reduced, mask) = (format!("tensor<16x{length}xf32>"), format!("tensor<{length}xf32>"));
-    let mut text = format!(
-        "func.func @main(%q: {values}, %k: {values}, %v: {values}, %mask: {mask}) -> {values} {{\n"
-    );
-    let lines = [
-        "%low = stablehlo.constant dense<0xFF800000> : tensor<f32>".to_owned(),
-        "%zero = stablehlo.constant dense<0.0> : tensor<f32>".to_owned(),
-        format!("%scale = stablehlo.constant dense<0.125> : {scores}"),
-        format!(
-            "%p = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : ({values}, {values}) -> {scores}"
-        ),
-        format!("%ps = stablehlo.multiply %p, %scale : {scores}"),
-        format!("%mb = stablehlo.broadcast_in_dim %mask, dims = [2] : ({mask}) -> {scores}"),
-        format!("%pm = stablehlo.add %ps, %mb : {scores}"),
-        format!(
-            "%m = stablehlo.reduce(%pm init: %low) applies stablehlo.maximum across dimensions = [2] : ({scores}, tensor<f32>) -> {reduced}"
-        ),
-        format!("%mm = stablehlo.broadcast_in_dim %m, dims = [0, 1] : ({reduced}) -> {scores}"),
-        format!("%s = stablehlo.subtract %pm, %mm : {scores}"),
-        format!("%e = stablehlo.exponential %s : {scores}"),
-        format!(
-            "%t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : ({scores}, tensor<f32>) -> {reduced}"
-        ),
-        format!("%tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : ({reduced}) -> {scores}"),
-        format!("%w = stablehlo.divide %e, %tb : {scores}"),
-        format!(
-            "%r = stablehlo.dot_general %w, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : ({scores}, {values}) -> {values}"
-        ),
-        format!("return %r : {values}"),
-    ];
-    for line in lines {
-        let _ = writeln!(text, "    {line}");
-    }
-    text.push_str("}\n");
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,7 +340,7 @@ mod tests {
     #[test]
     fn programs_are_ones() {
         let texts = streams(4096).into_iter().map(|(_, _, text)| text);
-        for text in texts.chain([attention_program(64)]) {
+        for text in texts.chain([attention::program(64), attention::both_ways(64)]) {
             assert!(parse_verified(&text).is_ok(), "{text}");
         }
     }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::Unsupported;
-use crate::ir::LoopKernel;
+use crate::ir::{LoopKernel, Spread};
 
 /// Machine code for a kernel; there is none.
 #[derive(Debug)]
@@ -22,6 +22,20 @@ impl Generated {
     ///
     /// It cannot be called.
     pub unsafe fn run_part(&self, _: Range<usize>, _: &[*const u8], _: &[*mut u8]) {
+        match *self {}
+    }
+
+    /// Nothing.
+    pub fn takes_rows(&self, _: usize) -> bool {
+        match *self {}
+    }
+
+    /// Nothing.
+    ///
+    /// # Safety
+    ///
+    /// It cannot be called.
+    pub unsafe fn run_rows(&self, _: Range<usize>, _: &[*const u8], _: &[*mut u8], _: &Spread<'_>) {
         match *self {}
     }
 }

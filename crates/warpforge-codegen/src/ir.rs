@@ -283,6 +283,15 @@ pub struct LoopKernel {
     pub code: Vec<Instruction>,
 }
 
+/// Rows that do not follow one another at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Spread<'a> {
+    /// Elements from the beginning of one to that of the next.
+    pub distance: usize,
+    /// For each operand, whether its rows lie so; those of outputs do.
+    pub inputs: &'a [bool],
+}
+
 /// Outputs that a kernel writes only when all of them are made, at most: registers hold them until then.
 pub const WRITTEN_LAST: usize = 8;
 

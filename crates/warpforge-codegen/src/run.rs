@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::Unsupported;
-use crate::ir::{Access, Extent, LoopKernel};
+use crate::ir::{Access, Extent, LoopKernel, Spread};
 use crate::lower::{self, Lowered, Stream};
 
 use crate::x86::{self, Executable, LANES, Line, MOST_EVICTED};
@@ -187,6 +187,43 @@ impl Generated {
         inputs: &[*const u8],
         outputs: &[*mut u8],
     ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.run(elements, inputs, outputs, None) };
+    }
+
+    /// Whether [`Self::run_rows`] takes rows of so many elements.
+    pub fn takes_rows(&self, width: usize) -> bool {
+        self.line == width
+    }
+
+    /// Computes some rows of the domain on this thread, which lie at a distance from one another in all outputs and in some
+    /// inputs: pointers to those lead to the first of these rows.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::run_part`], but for what the pointers lead to; it [takes such rows](Self::takes_rows).
+    pub unsafe fn run_rows(
+        &self,
+        rows: Range<usize>,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+        spread: &Spread<'_>,
+    ) {
+        let elements = rows.start * self.line..rows.end * self.line;
+        // SAFETY: the caller's promise.
+        unsafe { self.run(elements, inputs, outputs, Some((rows.start, spread))) };
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Self::run_part`] or [`Self::run_rows`].
+    unsafe fn run(
+        &self,
+        elements: Range<usize>,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+        spread: Option<(usize, &Spread<'_>)>,
+    ) {
         let (mut start, end) = (elements.start, elements.end);
         while start < end {
             let (number, inside) = (start / self.line, start % self.line);
@@ -199,7 +236,7 @@ impl Generated {
             };
             debug_assert!(!self.reduces || (inside == 0 && length == self.line));
             // SAFETY: the caller's promise; these lines lie evenly in all operands.
-            unsafe { self.lines(number, inside, lines, length, inputs, outputs) };
+            unsafe { self.lines((number, inside), lines, length, inputs, outputs, spread) };
             start += lines * length;
         }
     }
@@ -209,12 +246,12 @@ impl Generated {
     /// As for [`Self::run_part`]; the lines lie evenly.
     unsafe fn lines(
         &self,
-        number: usize,
-        inside: usize,
+        (number, inside): (usize, usize),
         lines: usize,
         length: usize,
         inputs: &[*const u8],
         outputs: &[*mut u8],
+        spread: Option<(usize, &Spread<'_>)>,
     ) {
         const EVICTED_WORDS: usize = MOST_EVICTED * 8;
         thread_local! {
@@ -237,13 +274,19 @@ impl Generated {
             frame.extend([self.constants.as_ptr() as u64, numbers as u64, evicted as u64]);
             let mut aligned = true;
             for walk in &self.walks {
-                let place = walk.place(number) + inside as isize * walk.stride;
                 let bytes = walk.bytes as isize;
+                let is_spread = |spread: &Spread<'_>| walk.is_output || spread.inputs[walk.operand];
+                let (place, step) = match spread.filter(|(_, spread)| is_spread(spread)) {
+                    Some((first, spread)) => {
+                        (((number - first) * spread.distance) as isize, spread.distance as isize)
+                    }
+                    None => (walk.place(number) + inside as isize * walk.stride, walk.step),
+                };
                 let pointer = match walk.is_output {
                     true => outputs[walk.operand].wrapping_offset(place * bytes) as u64,
                     false => inputs[walk.operand].wrapping_offset(place * bytes) as u64,
                 };
-                let step = (walk.step * bytes) as u64;
+                let step = (step * bytes) as u64;
                 if walk.is_output && walk.bytes > 1 && walk.line > 1 {
                     aligned &=
                         pointer.is_multiple_of(64) && (lines == 1 || step.is_multiple_of(64));

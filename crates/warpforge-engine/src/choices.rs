@@ -142,7 +142,7 @@ fn measure(
 ) -> Result<Option<Measured>, EngineError> {
     /// Ways that need more are not tried: what lies between the kernels is then so much that they lose.
     const MOST_BYTES: u64 = 512 << 20;
-    const LEAST_ROUNDS: usize = 3;
+    const LEAST_ROUNDS: usize = 6;
     const MOST_ROUNDS: usize = 24;
     const LONG: Duration = Duration::from_millis(150);
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpforge_onednn::Threadpool;
 
-use super::{Chain, Source};
+use super::{Between, Chain, Source};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
 use crate::library::failed;
@@ -30,6 +30,7 @@ pub(crate) struct LibraryChain {
     kernel: CompiledLoop,
     /// Constants of the loop, behind its operands.
     constants: Vec<Buffer>,
+    /// Where the operands of each part come from.
     sources: [Vec<Source>; 3],
     /// Elements of a block.
     elements: usize,
@@ -53,12 +54,19 @@ unsafe impl Sync for Memory<'_> {}
 impl LibraryChain {
     /// Makes a chain ready for so many threads.
     pub(crate) fn new(chain: &Chain, threads: usize, cost: Cost) -> Result<Self, EngineError> {
-        let uneven =
-            || EngineError::Unsupported("a chain with summands at uneven distances".into());
-        let first = Rows::new(&chain.first, chain.block).ok_or_else(uneven)?;
-        let second = Rows::new(&chain.second, chain.block).ok_or_else(uneven)?;
-        let elements = chain.block * chain.first.columns.size;
-        let bytes = [chain.first.dtypes[2].bytes(), chain.second.dtypes[0].bytes()];
+        let unsupported = |what: &str| EngineError::Unsupported(what.into());
+        let ([before], [after], false) =
+            (chain.firsts.as_slice(), chain.seconds.as_slice(), chain.is_summed())
+        else {
+            return Err(unsupported("a chain of more than two products by the library"));
+        };
+        let uneven = || unsupported("a chain with summands at uneven distances");
+        let products = [&before.product, &after.link.product];
+        let first = Rows::new(products[0], chain.block).ok_or_else(uneven)?;
+        let second = Rows::new(products[1], chain.block).ok_or_else(uneven)?;
+        let Between { count, height, width } = chain.between();
+        let elements = chain.block * width;
+        let bytes = [products[0].dtypes[2].bytes(), products[1].dtypes[0].bytes()];
         let alone = Threadpool::new(Arc::new(Pool::single()) as _);
         let alone = Arc::new(alone.map_err(|error| failed(&error))?);
         let mut workers = Vec::with_capacity(threads);
@@ -69,16 +77,16 @@ impl LibraryChain {
                 between: bytes.map(|bytes| Buffer::new(elements * bytes)),
             });
         }
-        let blocks = chain.first.rows.size / chain.block;
+        let blocks = height / chain.block;
         let constants = chain.rows.constants.iter();
         Ok(Self {
             constants: constants.map(|tensor| Buffer::from_bytes(tensor.bytes())).collect(),
-            kernel: CompiledLoop::new(&chain.rows.kernel),
-            sources: chain.sources.clone(),
+            kernel: CompiledLoop::in_parts(&chain.rows.kernel),
+            sources: [&before.sources, &chain.row_sources, &after.link.sources].map(Clone::clone),
             elements,
             bytes,
             blocks,
-            tasks: blocks * chain.first.count(),
+            tasks: blocks * count,
             workers: Mutex::new(workers),
             cost,
             first,
@@ -103,7 +111,7 @@ impl LibraryChain {
         let operands = |part: usize, before: *const u8| -> Vec<*const u8> {
             let each = |source: &Source| match source {
                 Source::Input(input) => memory.inputs[*input],
-                Source::Before => before,
+                Source::First(_) | Source::Rows(_) => before,
             };
             self.sources[part].iter().map(each).collect()
         };

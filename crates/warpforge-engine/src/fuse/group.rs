@@ -5,6 +5,7 @@
 
 mod chained;
 mod controlled;
+mod gradients;
 mod recomputed;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,6 +17,7 @@ use super::Fusion;
 use super::cluster::{Cluster, Work};
 use super::outline::{Outlined, outline};
 use crate::EngineError;
+use crate::chains::Chain;
 use crate::convolutions;
 use crate::kernels::{Cost, traffic};
 use crate::loops::lower;
@@ -34,7 +36,7 @@ const LIBRARY: bool = cfg!(feature = "onednn");
 pub(crate) fn fuse(function: &Function, options: &Options) -> Result<Vec<Cluster>, EngineError> {
     let mut grower = Grower::new(function);
     if options.fusion != Fusion::None {
-        grower.grow();
+        grower.grow(options);
     }
     grower.clusters(options)
 }
@@ -70,6 +72,8 @@ struct Grower<'a> {
     again: Vec<BTreeSet<usize>>,
     /// The units that compute an op again.
     again_in: HashMap<usize, BTreeSet<usize>>,
+    /// Units that are chains with sums over rows.
+    gradients: HashMap<usize, Chain>,
 }
 
 impl<'a> Grower<'a> {
@@ -108,6 +112,7 @@ impl<'a> Grower<'a> {
             sources: Vec::new(),
             again: vec![BTreeSet::new(); ops.len()],
             again_in: HashMap::new(),
+            gradients: HashMap::new(),
         };
         grower.role = (0..ops.len()).map(|index| grower.role_of(index)).collect();
         grower.settle();
@@ -203,10 +208,14 @@ impl<'a> Grower<'a> {
     }
 
     fn outlined(&self, members: &BTreeSet<usize>) -> Outlined {
-        let mut all = members.clone();
-        for index in members {
-            all.extend(&self.again[self.unit[*index]]);
-        }
+        let again = members.iter().flat_map(|index| &self.again[self.unit[*index]]);
+        self.outlined_with(members, again.copied().collect())
+    }
+
+    /// Members as a function that computes some ops of others again.
+    fn outlined_with(&self, members: &BTreeSet<usize>, again: BTreeSet<usize>) -> Outlined {
+        let mut all = again;
+        all.extend(members);
         let all = self.with_free(&all);
         let ops: Vec<&Op> = all.iter().map(|index| &self.ops[*index]).collect();
         let outputs: Vec<ValueId> = members
@@ -268,7 +277,7 @@ impl<'a> Grower<'a> {
         sources.into_iter().collect()
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self, options: &Options) {
         // Single ops that fit a product or convolution first: loops would take them to where they fit no more.
         self.grow_cores();
         for index in 0..self.ops.len() {
@@ -288,6 +297,9 @@ impl<'a> Grower<'a> {
             }
         }
         self.grow_cores();
+        if options.fusion == Fusion::All {
+            self.join_gradients(options);
+        }
         self.recompute();
     }
 
@@ -433,6 +445,10 @@ impl<'a> Grower<'a> {
 
     fn cluster(&self, members: &BTreeSet<usize>) -> Cluster {
         let first = members.first().copied().unwrap_or_default();
+        if let Some(chain) = self.gradients.get(&self.unit[first]) {
+            let work = Work::Chain(Box::new(chain.clone()));
+            return Cluster { outlined: self.outlined(members), work };
+        }
         let op = &self.ops[first];
         let role = self.role[first];
         if role == Role::Alone && is_control(&op.kind) {

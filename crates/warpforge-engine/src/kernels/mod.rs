@@ -140,8 +140,8 @@ impl Device {
                 self.convolution(function, convolution, fixed, cost)
             }
             Work::Chain(chain) => {
-                let products = chain.first.flops().saturating_add(chain.second.flops());
-                let flops = products.saturating_add(chain.rows.kernel.flops());
+                let products = chain.products().map(Product::flops);
+                let flops = products.fold(chain.rows.kernel.flops(), u64::saturating_add);
                 self.chain(function, chain, Cost { flops, ..cost })
             }
             Work::Single(kernel) => (Arc::clone(kernel), None),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use warpforge_codegen::ir::{Extent, LoopKernel};
+use warpforge_codegen::ir::{Extent, LoopKernel, Spread};
 use warpforge_codegen::{Generated, Unsupported};
 
 use super::columns;
@@ -67,7 +67,17 @@ impl CompiledLoop {
                 Extent::Row => rows * output.dtype.bytes(),
             })
             .sum();
-        let large = written > caches::last_bytes() / 2;
+        Self::of(kernel, written > caches::last_bytes() / 2)
+    }
+
+    /// The same for a kernel whose results are read before they leave the caches, however many there are: parts of it are
+    /// worked on one after the other, all in the same place.
+    pub(crate) fn in_parts(kernel: &LoopKernel) -> Self {
+        Self::of(kernel, false)
+    }
+
+    /// Makes code that writes past the caches where results are `large`.
+    fn of(kernel: &LoopKernel, large: bool) -> Self {
         let elements = columns::element_part(kernel);
         let elements = elements.and_then(|part| generated(&part, false).ok());
         Self { code: generated(kernel, large), elements, kernel: kernel.clone() }
@@ -136,6 +146,46 @@ impl CompiledLoop {
                     self.machine().run_part(elements, &apart.inputs, outputs);
                 }
             }
+        }
+    }
+
+    /// Runs some rows of so many elements on this thread, which lie at a distance from one another in all outputs and in some
+    /// operands: pointers to those lead to the first of these rows.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::run_part`], but for what the pointers lead to; operands that lie so are visited in order.
+    pub(crate) unsafe fn run_rows(
+        &self,
+        rows: Range<usize>,
+        width: usize,
+        inputs: &[*const u8],
+        outputs: &[*mut u8],
+        spread: &Spread<'_>,
+    ) {
+        if let Some(code) = self.code.as_ref().ok().filter(|code| code.takes_rows(width)) {
+            // SAFETY: the caller's promise.
+            unsafe { code.run_rows(rows, inputs, outputs, spread) };
+            return;
+        }
+        let first = rows.start;
+        let together = if spread.distance == width { rows.len() } else { 1 };
+        for row in rows.step_by(together.max(1)) {
+            // Where all rows would begin if they followed one another up to where this one is.
+            let moved = |bytes: usize| {
+                (((row - first) * spread.distance) as isize - (row * width) as isize)
+                    * bytes as isize
+            };
+            let mut here = inputs.to_vec();
+            for access in self.kernel.inputs.iter().filter(|access| spread.inputs[access.operand]) {
+                here[access.operand] =
+                    inputs[access.operand].wrapping_offset(moved(access.dtype.bytes()));
+            }
+            let written = outputs.iter().zip(&self.kernel.outputs);
+            let written: Vec<*mut u8> =
+                written.map(|(to, info)| to.wrapping_offset(moved(info.dtype.bytes()))).collect();
+            // SAFETY: the caller's promise, for these rows.
+            unsafe { self.run_part(row * width..(row + together) * width, &here, &written) };
         }
     }
 

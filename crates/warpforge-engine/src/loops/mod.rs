@@ -20,4 +20,4 @@ pub(crate) mod vector;
 pub(crate) use compiled::CompiledLoop;
 pub(crate) use lower::{Lowering, lower};
 pub(crate) use vector::{Isa, activate};
-pub(crate) use warpforge_codegen::ir::Extent;
+pub(crate) use warpforge_codegen::ir::{Extent, Spread};

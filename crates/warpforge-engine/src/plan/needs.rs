@@ -171,7 +171,9 @@ fn scratch_bytes(
             tiles::scratch_bytes(product, arithmetic, fixed, threads) as u64
         }
         Work::Product(product) => TiledBatch::scratch_bytes(product, arithmetic, threads) as u64,
-        Work::Chain(chain) => TiledChain::scratch_bytes(chain, arithmetic, threads) as u64,
+        Work::Chain(chain) => {
+            TiledChain::scratch_bytes(chain, arithmetic, threads).unwrap_or(0) as u64
+        }
         Work::Convolution(convolution) => {
             let kernel = cluster.outlined.inputs.get(convolution.operands[1]);
             let fixed = kernel.is_some_and(|input| known.contains_key(input));

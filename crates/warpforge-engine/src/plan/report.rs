@@ -51,7 +51,7 @@ impl MadeOf {
         let place = main.and_then(|op| op.location).and_then(|id| program.locations.name(id));
         let narrow = match &cluster.work {
             Work::Product(product) => product.dtypes[0] != DType::F32,
-            Work::Chain(chain) => chain.first.dtypes[0] != DType::F32,
+            Work::Chain(chain) => chain.firsts[0].product.dtypes[0] != DType::F32,
             Work::Convolution(convolution) => convolution.dtypes[0] != DType::F32,
             _ => false,
         };

@@ -133,3 +133,131 @@ fn what_was_measured_decides() {
     assert!(planned(Choices::new(2, [(name.clone(), nonsense)])).0.is_new());
     assert!(!planned(Choices::new(3, [])).0.is_new());
 }
+
+/// Attention and the way back through it: what is returned is the output and the gradients of queries, keys and values. The
+/// gradient of the weights is computed from them, or, as some exporters write it, from the powers that they are made of.
+fn gradients(
+    [heads, length, width]: [usize; 3],
+    dtype: &str,
+    from_powers: bool,
+    loss_between: bool,
+) -> String {
+    let (each, wide) =
+        (format!("{heads}x{length}x{width}x{dtype}"), format!("{heads}x{length}x{width}xf32"));
+    let (scores, rows) =
+        (format!("{heads}x{length}x{length}xf32"), format!("{heads}x{length}xf32"));
+    let narrow = format!("{heads}x{length}x{length}x{dtype}");
+    let turned = format!("{heads}x{width}x{length}xf32");
+    let loss = if from_powers {
+        format!(
+            "  %ss = stablehlo.multiply %sum, %sum : tensor<{rows}>\n  \
+             %one = stablehlo.constant dense<1.0> : tensor<{rows}>\n  \
+             %i = stablehlo.divide %one, %ss : tensor<{rows}>\n  \
+             %i1 = stablehlo.broadcast_in_dim %i, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
+             %g0 = stablehlo.multiply %dp, %i1 : tensor<{scores}>\n  \
+             %g1 = stablehlo.multiply %g0, %e : tensor<{scores}>\n  \
+             %g2 = stablehlo.reduce(%g1 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
+             %g3 = stablehlo.broadcast_in_dim %g2, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
+             %g4 = stablehlo.divide %dp, %sum1 : tensor<{scores}>\n  \
+             %g5 = stablehlo.subtract %g4, %g3 : tensor<{scores}>\n  \
+             %g = stablehlo.multiply %g5, %e : tensor<{scores}>\n"
+        )
+    } else {
+        format!(
+            "  %g1 = stablehlo.multiply %dp, %p0 : tensor<{scores}>\n  \
+             %g2 = stablehlo.reduce(%g1 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
+             %g3 = stablehlo.broadcast_in_dim %g2, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
+             %g4 = stablehlo.subtract %dp, %g3 : tensor<{scores}>\n  \
+             %g = stablehlo.multiply %g4, %p0 : tensor<{scores}>\n"
+        )
+    };
+    // One writes the gradient of the values turned, as the product of the transposed operands.
+    let values = if from_powers {
+        format!(
+            "  %dv = stablehlo.dot_general %do, %p, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<{each}>, tensor<{narrow}>) -> tensor<{turned}>\n"
+        )
+    } else {
+        format!(
+            "  %dv = stablehlo.dot_general %p, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<{narrow}>, tensor<{each}>) -> tensor<{wide}>\n"
+        )
+    };
+    let made = if from_powers { &turned } else { &wide };
+    let between = if loss_between {
+        format!(
+            "  %o1 = stablehlo.convert %o : (tensor<{wide}>) -> tensor<{each}>\n  \
+             %do = stablehlo.multiply %o1, %w : tensor<{each}>\n"
+        )
+    } else {
+        format!("  %do = stablehlo.negate %w : tensor<{each}>\n")
+    };
+    format!(
+        "func.func public @main(%q: tensor<{each}>, %k: tensor<{each}>, %v: tensor<{each}>, %m: tensor<{length}xf32>, %w: tensor<{each}>) -> (tensor<{wide}>, tensor<{wide}>, tensor<{wide}>, tensor<{made}>) {{\n  \
+         %s0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<{each}>, tensor<{each}>) -> tensor<{scores}>\n  \
+         %scale = stablehlo.constant dense<0.125> : tensor<{scores}>\n  \
+         %s1 = stablehlo.multiply %s0, %scale : tensor<{scores}>\n  \
+         %m0 = stablehlo.broadcast_in_dim %m, dims = [2] : (tensor<{length}xf32>) -> tensor<{scores}>\n  \
+         %s2 = stablehlo.add %s1, %m0 : tensor<{scores}>\n  \
+         %low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n  \
+         %zero = stablehlo.constant dense<0.0> : tensor<f32>\n  \
+         %most = stablehlo.reduce(%s2 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
+         %most1 = stablehlo.broadcast_in_dim %most, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
+         %s3 = stablehlo.subtract %s2, %most1 : tensor<{scores}>\n  \
+         %e = stablehlo.exponential %s3 : tensor<{scores}>\n  \
+         %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
+         %sum1 = stablehlo.broadcast_in_dim %sum, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
+         %p0 = stablehlo.divide %e, %sum1 : tensor<{scores}>\n  \
+         %p = stablehlo.convert %p0 : (tensor<{scores}>) -> tensor<{narrow}>\n  \
+         %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<{narrow}>, tensor<{each}>) -> tensor<{wide}>\n{between}  \
+         %dp = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<{each}>, tensor<{each}>) -> tensor<{scores}>\n{loss}  \
+         %ds0 = stablehlo.multiply %g, %scale : tensor<{scores}>\n  \
+         %ds = stablehlo.convert %ds0 : (tensor<{scores}>) -> tensor<{narrow}>\n  \
+         %dq = stablehlo.dot_general %ds, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<{narrow}>, tensor<{each}>) -> tensor<{wide}>\n  \
+         %dk = stablehlo.dot_general %ds, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<{narrow}>, tensor<{each}>) -> tensor<{wide}>\n{values}  \
+         return %o, %dq, %dk, %dv : tensor<{wide}>, tensor<{wide}>, tensor<{wide}>, tensor<{made}>\n}}\n"
+    )
+}
+
+#[test]
+fn the_way_back_through_attention_is_one_kernel_and_right() {
+    for from_powers in [false, true] {
+        for sizes in [[60, 192, 16], [10, 480, 8]] {
+            let text = gradients(sizes, "f32", from_powers, true);
+            let (backends, one) = within(&text, 1, 1e-5);
+            let (_, several) = within(&text, 3, 1e-5);
+            assert_eq!(one, several, "blocks do not depend on the threads");
+            assert_eq!(backends, ["chain", "generated", "chain"], "{sizes:?}");
+            // Where the gradient is known before, both ways are one kernel.
+            let (backends, _) = within(&gradients(sizes, "f32", from_powers, false), 2, 1e-5);
+            assert_eq!(backends, ["generated", "chain"], "{sizes:?}");
+        }
+        let (backends, _) = within(&gradients([32, 256, 32], "bf16", from_powers, true), 2, 2e-2);
+        assert!(!backends.contains(&"interpreted"), "{backends:?}");
+    }
+    // Of so few matrices there would not be some for each thread.
+    let (backends, _) = within(&gradients([2, 1056, 4], "f32", true, true), 2, 1e-5);
+    assert!(!backends.contains(&"chain"), "{backends:?}");
+}
+
+/// Both ways are measured together, once, and what is known to be slower is not joined.
+#[test]
+fn the_way_back_goes_by_what_was_measured() {
+    let program = program(&gradients([8, 512, 32], "f32", true, true));
+    let values = inputs(&program);
+    let planned = |choices: Choices| {
+        let choices = Arc::new(choices);
+        let options = Options { choices: Some(Arc::clone(&choices)), ..Options::default() };
+        let mut executable = Executable::compile(&program, pool(2), &options).unwrap();
+        let results = executable.run(&values).unwrap();
+        let chains = executable.report().iter().filter(|step| step.backend == "chain").count();
+        (choices.known(), chains, results)
+    };
+    let (known, _, rule) = planned(Choices::new(2, []));
+    assert_eq!(known.len(), 2, "the way forward, and both");
+    for apart in [2.0, 0.5] {
+        let told = known.iter().map(|(name, _)| (name.clone(), Measured { together: 1.0, apart }));
+        let (again, chains, results) = planned(Choices::new(2, told));
+        assert_eq!(chains, if apart > 1.0 { 2 } else { 0 });
+        assert!(again.len() == 2);
+        compare(&results, &rule);
+    }
+}

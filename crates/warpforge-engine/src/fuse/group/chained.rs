@@ -8,7 +8,7 @@ use warpforge_hlo::ir::ValueId;
 use super::super::cluster::{Cluster, Work};
 use super::super::outline::Outlined;
 use super::{Grower, LIBRARY};
-use crate::chains::{self, Chain, Source};
+use crate::chains::{Chain, Link, Source};
 use crate::choices::Choices;
 use crate::plan::Options;
 use crate::products::Arithmetic;
@@ -30,17 +30,17 @@ impl Grower<'_> {
             }
         }
         // What alone reads the only result of a cluster.
-        let follower = |index: usize| -> Option<(ValueId, usize)> {
-            let [output] = clusters[index].outlined.outputs.as_slice() else { return None };
-            let [reader] = readers.get(output)?.as_slice() else { return None };
-            (!self.returned.contains(output)).then_some((*output, *reader))
+        let follower = |index: usize| -> Option<usize> {
+            let output = only_output(&clusters[index])?;
+            let [reader] = readers.get(&output)?.as_slice() else { return None };
+            (!self.returned.contains(&output)).then_some(*reader)
         };
         let mut chains: HashMap<usize, Cluster> = HashMap::new();
         let mut gone: HashSet<usize> = HashSet::new();
         for index in 0..clusters.len() {
             let taken = |part: &usize| gone.contains(part) || chains.contains_key(part);
-            let found = follower(index).and_then(|(scores, rows)| {
-                let (weights, second) = follower(rows)?;
+            let found = follower(index).and_then(|rows| {
+                let second = follower(rows)?;
                 // The last product of one chain may be the first of another: each belongs to one.
                 if [index, rows, second].iter().any(taken) {
                     return None;
@@ -51,15 +51,15 @@ impl Grower<'_> {
                     return None;
                 }
                 let outlined = self.outlined(&union);
-                let parts = [index, rows, second].map(|part| &clusters[part]);
-                let work = chain(parts, [scores, weights], &outlined)?;
+                let [first, between, last] = [index, rows, second].map(|part| &clusters[part]);
+                let chain = chain(&[first], between, &[last], &outlined)?;
                 let is_apart = |choices: &Arc<Choices>| {
                     choices.is_apart(&outlined.function, options.arithmetic)
                 };
                 if options.choices.as_ref().is_some_and(is_apart) {
                     return None;
                 }
-                Some(([rows, second], Cluster { outlined, work }))
+                Some(([rows, second], Cluster { outlined, work: Work::Chain(Box::new(chain)) }))
             });
             if let Some((others, cluster)) = found {
                 chains.insert(index, cluster);
@@ -71,34 +71,47 @@ impl Grower<'_> {
     }
 }
 
-/// The chain that three clusters are, as one of these ops; `between` are the values between them.
-fn chain(parts: [&Cluster; 3], between: [ValueId; 2], outlined: &Outlined) -> Option<Work> {
-    let [Work::Product(first), Work::Loop(rows), Work::Product(second)] =
-        parts.map(|part| &part.work)
-    else {
-        return None;
-    };
-    let place = |part: usize, value: ValueId| {
-        parts[part].outlined.inputs.iter().position(|input| *input == value)
-    };
-    let before = [place(1, between[0])?, place(2, between[1])?];
-    let block = chains::block(first, rows, second, before)?;
-    let untiled = |product| Multiplier::new(product, Arithmetic::default()).is_err();
-    if !LIBRARY && (untiled(first) || untiled(second)) {
-        return None;
-    }
+/// The chain that these clusters are, as one of these ops: products, a loop over what they make, products with what it makes.
+pub(super) fn chain(
+    firsts: &[&Cluster],
+    rows: &Cluster,
+    seconds: &[&Cluster],
+    outlined: &Outlined,
+) -> Option<Chain> {
+    let made: Vec<ValueId> =
+        firsts.iter().map(|first| only_output(first)).collect::<Option<_>>()?;
+    let place = |of: &[ValueId], value: &ValueId| of.iter().position(|other| other == value);
     let source = |value: &ValueId| {
-        if between.contains(value) {
-            return Some(Source::Before);
-        }
-        outlined.inputs.iter().position(|input| input == value).map(Source::Input)
+        let first = place(&made, value).map(Source::First);
+        let row = || place(&rows.outlined.outputs, value).map(Source::Rows);
+        first.or_else(row).or_else(|| place(&outlined.inputs, value).map(Source::Input))
     };
-    let of = |part: &Cluster| part.outlined.inputs.iter().map(source).collect::<Option<Vec<_>>>();
-    Some(Work::Chain(Box::new(Chain {
-        first: (**first).clone(),
-        rows: (**rows).clone(),
-        second: (**second).clone(),
-        sources: [of(parts[0])?, of(parts[1])?, of(parts[2])?],
-        block,
-    })))
+    let sources = |of: &Cluster| of.outlined.inputs.iter().map(source).collect::<Option<Vec<_>>>();
+    let link = |of: &&Cluster| {
+        let Work::Product(product) = &of.work else { return None };
+        // Without the library there is nothing else that takes it.
+        if !LIBRARY && Multiplier::new(product, Arithmetic::default()).is_err() {
+            return None;
+        }
+        Some(Link { product: (**product).clone(), sources: sources(of)? })
+    };
+    let second = |of: &&Cluster| {
+        let output = place(&outlined.outputs, &only_output(of)?)?;
+        Some((link(of)?, output))
+    };
+    let Work::Loop(lowering) = &rows.work else { return None };
+    Chain::new(
+        firsts.iter().map(link).collect::<Option<_>>()?,
+        (**lowering).clone(),
+        sources(rows)?,
+        seconds.iter().map(second).collect::<Option<_>>()?,
+    )
+}
+
+/// What a cluster makes, if it is one thing.
+pub(super) fn only_output(cluster: &Cluster) -> Option<ValueId> {
+    match cluster.outlined.outputs.as_slice() {
+        [output] => Some(*output),
+        _ => None,
+    }
 }

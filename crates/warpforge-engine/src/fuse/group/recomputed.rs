@@ -47,7 +47,7 @@ impl Grower<'_> {
                 .any(|value| self.needed_outside(*value, members))
     }
 
-    fn is_loop(&self, unit: usize) -> bool {
+    pub(super) fn is_loop(&self, unit: usize) -> bool {
         let members = &self.members[unit];
         !members.is_empty() && members.iter().all(|index| self.role[*index] == Role::Loop)
     }
@@ -201,14 +201,17 @@ impl Grower<'_> {
         fits
     }
 
-    fn elements(&self, value: ValueId) -> usize {
+    pub(super) fn elements(&self, value: ValueId) -> usize {
         let sizes = self.function.ty(value).tensor().and_then(crate::pattern::sizes);
         sizes.map_or(0, |sizes| sizes.iter().product())
     }
 
+    pub(super) fn dtype(&self, value: ValueId) -> Option<DType> {
+        self.function.ty(value).tensor().and_then(TensorType::dtype)
+    }
+
     fn bytes(&self, value: ValueId) -> usize {
-        let dtype = self.function.ty(value).tensor().and_then(TensorType::dtype);
-        self.elements(value) * dtype.map_or(0, DType::bytes)
+        self.elements(value) * self.dtype(value).map_or(0, DType::bytes)
     }
 }
 

@@ -121,6 +121,13 @@ impl Finish {
         Self { rounded: true, ..self }
     }
 
+    /// The same, but a matrix of f32, rows of this length one after the other, is added to the sums before anything else; of a
+    /// batch of so many indices all have the same.
+    pub(super) fn add_first(&mut self, input: usize, row: isize, indices: usize) {
+        let lying = Lying { start: 0, row, column: 1, dtype: DType::F32 };
+        self.steps.insert(0, Step::With { op: With::Add, input, lying, batch: vec![0; indices] });
+    }
+
     /// For a matrix of the batch.
     pub(super) fn at(&self, product: &Product, number: usize) -> FinishAt {
         let [_, _, start] = product.starts(number);

@@ -25,7 +25,7 @@ pub(crate) use self::batch::TiledBatch;
 pub(crate) use self::few::FewRows;
 pub(crate) use self::finish::{Finish, Lying, Out};
 pub(crate) use self::matrices::{Image, WindowOperands, Windows};
-pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips};
+pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips, spread};
 
 use self::multiplier::COLUMNS;
 use super::{Arithmetic, Product};

@@ -112,6 +112,33 @@ impl Multiplier {
         Ok(Self { product: product.clone(), finish: Finish::new(product)?, form })
     }
 
+    /// Of a product that is summed up a stretch of the depth at a time, of so many steps each: of the first stretch, of the
+    /// last, of one between. What is not the last makes sums, row by row, that the next one reads as the operand `sums`; its
+    /// operands begin where the stretch does.
+    pub(crate) fn summed(
+        product: &Product,
+        arithmetic: Arithmetic,
+        depth: usize,
+        sums: usize,
+        begins: bool,
+        ends: bool,
+    ) -> Result<Self, EngineError> {
+        let mut product = product.clone();
+        product.depth.size = depth;
+        let width = product.columns.size as isize;
+        if !ends {
+            product.tails.clear();
+            product.dtypes[2] = DType::F32;
+            (product.rows.out, product.columns.out) = (width, 1);
+            product.batch.iter_mut().for_each(|index| index.out = 0);
+        }
+        let mut multiplier = Self::new(&product, arithmetic)?;
+        if !begins {
+            multiplier.finish.add_first(sums, width, product.batch.len());
+        }
+        Ok(multiplier)
+    }
+
     pub(crate) fn product(&self) -> &Product {
         &self.product
     }
@@ -132,7 +159,7 @@ impl Multiplier {
     }
 
     /// Whether rows can be read where they lie: side by side, so that a step of the depth reads neighbours.
-    pub(super) fn reads_rows(&self) -> bool {
+    pub(crate) fn reads_rows(&self) -> bool {
         let Product { rows, depth, dtypes, .. } = &self.product;
         self.form == Form::Vectors
             && dtypes[0] == DType::F32
@@ -140,9 +167,13 @@ impl Multiplier {
             && keeps_apart(depth.lhs)
     }
 
-    /// Whether the matrix unit can read some rows where they lie, a number after the other: whole tiles of bf16.
+    /// Whether some rows can be read where they lie, a number after the other: by the matrix unit, whole tiles of bf16; by
+    /// vectors, rows at good distances, for a caller that multiplies them with few columns.
     pub(crate) fn reads_in_place(&self, rows: Range<usize>) -> bool {
         let Product { rows: index, depth, .. } = &self.product;
+        if self.form == Form::Vectors {
+            return self.product.dtypes[0] == DType::F32 && depth.lhs == 1 && is_spread(index.lhs);
+        }
         self.is_by_halves()
             && depth.lhs == 1
             && depth.size.is_multiple_of(matrices::STEP)
@@ -151,7 +182,7 @@ impl Multiplier {
     }
 
     /// Whether columns can be read where they lie: side by side, whole cache lines of them.
-    pub(super) fn reads_columns(&self) -> bool {
+    pub(crate) fn reads_columns(&self) -> bool {
         let Product { columns, depth, dtypes, batch, offsets, .. } = &self.product;
         let is_line = |distance: isize| distance % LINE == 0;
         self.form == Form::Vectors
@@ -395,6 +426,17 @@ const LINE: isize = 16;
 fn keeps_apart(distance: isize) -> bool {
     const PAGE: isize = 4096 / size_of::<f32>() as isize;
     distance % PAGE != 0
+}
+
+/// Whether rows at such a distance, in f32, lie in as many parts of a cache as there are: an odd number of lines.
+fn is_spread(distance: isize) -> bool {
+    distance > LINE && distance % (2 * LINE) == LINE
+}
+
+/// The distance at which rows of so many f32 are best kept, by a caller that multiplies them as they lie.
+pub(crate) fn spread(width: usize) -> usize {
+    let line = LINE as usize;
+    (width.div_ceil(line) | 1) * line
 }
 
 /// Cuts `0..count` into pieces of at most `most`, smaller towards the end, so that threads that take one after the other end

@@ -260,18 +260,18 @@ pub(super) unsafe fn multiply(
                 let first = begin + strip * ROWS;
                 let count = ROWS.min(end - first);
                 let packed = strip * ROWS * slice.len();
-                let (left, left_step) = match part.strips {
+                let (left, left_row, left_step) = match part.strips {
                     Strips::Packed(strips) => {
                         let start = slice.start * (end - begin) + packed;
-                        (strips.cast::<f32>().wrapping_add(start), count as isize)
+                        (strips.cast::<f32>().wrapping_add(start), 1, count as isize)
                     }
                     Strips::Unpacked { room, .. } => {
-                        (room.cast_const().cast::<f32>().wrapping_add(packed), count as isize)
+                        (room.cast_const().cast::<f32>().wrapping_add(packed), 1, count as isize)
                     }
                     Strips::Direct(left) => {
                         let start = left_start + slice.start as isize * depth.lhs;
                         let start = start + first as isize * rows.lhs;
-                        (left.cast::<f32>().wrapping_offset(start), depth.lhs)
+                        (left.cast::<f32>().wrapping_offset(start), rows.lhs, depth.lhs)
                     }
                 };
                 // A tile asks for a part of the next panel, so that all of it is there after a few of them.
@@ -287,7 +287,8 @@ pub(super) unsafe fn multiply(
                         (ahead, tile::STEPS as isize * right_step)
                     }
                 };
-                let operands = Operands { left, left_step, right, right_step, next, next_step };
+                let operands =
+                    Operands { left, left_row, left_step, right, right_step, next, next_step };
                 let column = panel * COLUMNS;
                 let wide = COLUMNS.min(columns.size - column);
                 let place = Place { row: first, column, columns: wide };
