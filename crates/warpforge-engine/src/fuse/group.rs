@@ -15,7 +15,7 @@ use warpforge_hlo::ir::{Function, Op, OpKind, ValueId};
 use self::controlled::is_control;
 use super::Fusion;
 use super::cluster::{Cluster, Work};
-use super::outline::{Outlined, outline};
+use super::outline::{Outlined, before_last_reshapes, outline};
 use crate::EngineError;
 use crate::chains::Chain;
 use crate::convolutions;
@@ -483,13 +483,14 @@ impl<'a> Grower<'a> {
             return Cluster { outlined, work };
         }
         let places_only = members.iter().all(|index| places(&self.ops[*index].kind));
-        if places_only {
+        let placed = places_only.then(|| before_last_reshapes(&outlined.function));
+        if let Some(placed) = &placed {
             let cost = Cost { flops: 0, bytes: traffic(&outlined.function) };
-            if let Some(kernel) = single::recognize_placing(&outlined.function, cost) {
+            if let Some(kernel) = single::recognize_placing(placed, cost) {
                 return Cluster { outlined, work: Work::Single(kernel) };
             }
         }
-        match lower(&outlined.function) {
+        match lower(placed.as_ref().unwrap_or(&outlined.function)) {
             Ok(lowering) => Cluster { outlined, work: Work::Loop(Box::new(lowering)) },
             Err(refusal) => Cluster { outlined, work: Work::Interpreted(refusal.0) },
         }

@@ -84,6 +84,22 @@ fn outline_with(
     Outlined { function, inputs, outputs: outputs.to_vec() }
 }
 
+/// The same without reshapes at its end, as long as other ops are left: its result has the same elements in the same order.
+pub(crate) fn before_last_reshapes(function: &Function) -> Function {
+    let mut function = function.clone();
+    while let [_, .., last, end] = function.body.ops.as_slice()
+        && last.kind == OpKind::Reshape
+        && end.operands == last.results
+        && let ([from], [result]) = (last.operands.as_slice(), function.results.as_mut_slice())
+    {
+        result.ty = function.values[from.index()].ty.clone();
+        let (from, end) = (*from, function.body.ops.len() - 1);
+        function.body.ops[end].operands = vec![from];
+        function.body.ops.remove(end - 1);
+    }
+    function
+}
+
 /// Makes a function of a region: its arguments are those of the region and then the values it takes from outside, but for
 /// those that `constants` make, which it makes itself.
 pub(crate) fn outline_region(around: &Function, region: &Region, constants: &[Op]) -> Outlined {

@@ -288,3 +288,24 @@ fn large_copies_in_another_order() {
         assert_eq!(backends(&report), ["move"]);
     }
 }
+
+/// A reshape that no order of places can say still leaves all elements in their order: a copy in another order of dimensions.
+#[test]
+fn results_in_another_order_and_shape_are_copied() {
+    for (permutation, turned) in [("1, 0, 2", "24x3x40"), ("2, 0, 1", "40x3x24")] {
+        for element in ["f32", "bf16", "i32", "i1"] {
+            let text = format!(
+                "func.func @main(%x: tensor<3x24x40x{element}>, %y: tensor<3x24x40x{element}>) -> (tensor<2x1440x{element}>, tensor<3x24x40x{element}>) {{
+                   %a = stablehlo.maximum %x, %y : tensor<3x24x40x{element}>
+                   %t = stablehlo.transpose %a, dims = [{permutation}] : (tensor<3x24x40x{element}>) -> tensor<{turned}x{element}>
+                   %u = stablehlo.reshape %t : (tensor<{turned}x{element}>) -> tensor<48x60x{element}>
+                   %r = stablehlo.reshape %u : (tensor<48x60x{element}>) -> tensor<2x1440x{element}>
+                   return %r, %a : tensor<2x1440x{element}>, tensor<3x24x40x{element}>
+                 }}"
+            );
+            let report = check(&text);
+            let found = backends(&report);
+            assert!(!found.contains(&"reference"), "{element} {permutation}: {found:?}");
+        }
+    }
+}
