@@ -4,7 +4,6 @@
 //! against what was planted.
 
 use serde::{Deserialize, Serialize};
-use warpforge_hlo::Attributes;
 use warpforge_hlo::attribute::Dense;
 use warpforge_hlo::ir::{Binary, Direction, Function, Op, OpKind, Program, Unary, Value, ValueId};
 use warpforge_hlo::types::TensorType;
@@ -291,16 +290,7 @@ impl Planter<'_> {
     }
 
     fn insert(&mut self, at: usize, kind: OpKind, operands: Vec<ValueId>, result: ValueId) {
-        let op = Op {
-            kind,
-            operands,
-            results: vec![result],
-            regions: Vec::new(),
-            attributes: Attributes::default(),
-            location: None,
-            offset: 0,
-        };
-        self.function.body.ops.insert(at, op);
+        self.function.body.ops.insert(at, Op::new(kind, operands, vec![result]));
     }
 
     /// A value times a number, computed before the op.

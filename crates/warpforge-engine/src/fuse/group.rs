@@ -326,6 +326,14 @@ impl<'a> Grower<'a> {
 
     /// The unit of loops that alone reads what a unit makes.
     fn only_reader(&self, unit: usize) -> Option<usize> {
+        let mut readers = self.readers_of_unit(unit)?;
+        let only = readers.pop_first().filter(|_| readers.is_empty())?;
+        let first = self.members[only].first()?;
+        (self.role[*first] == Role::Loop).then_some(only)
+    }
+
+    /// The units that read what a unit makes; none where the caller does.
+    fn readers_of_unit(&self, unit: usize) -> Option<BTreeSet<usize>> {
         let mut readers = BTreeSet::new();
         for index in &self.members[unit] {
             for result in &self.ops[*index].results {
@@ -333,9 +341,7 @@ impl<'a> Grower<'a> {
             }
         }
         readers.remove(&unit);
-        let only = readers.pop_first().filter(|_| readers.is_empty())?;
-        let first = self.members[only].first()?;
-        (self.role[*first] == Role::Loop).then_some(only)
+        Some(readers)
     }
 
     /// The units that read a value, be it through ops that only place elements; none where the caller reads it.

@@ -52,15 +52,7 @@ fn outline_with(
     let arguments: Vec<ValueId> = inputs.iter().map(|input| outliner.define(*input)).collect();
     let mut body: Vec<Op> = ops.iter().map(|op| outliner.op(op)).collect();
     let returned = outputs.iter().map(|output| outliner.map[output]).collect();
-    body.push(Op {
-        kind: OpKind::FunctionReturn,
-        operands: returned,
-        results: Vec::new(),
-        regions: Vec::new(),
-        attributes: Attributes::default(),
-        location: None,
-        offset: 0,
-    });
+    body.push(Op::new(OpKind::FunctionReturn, returned, Vec::new()));
     let argument = |value: &ValueId| Argument {
         value: *value,
         attributes: Attributes::default(),

@@ -188,15 +188,7 @@ pub(crate) fn single_op(op: &Op, operands: &[&TensorType], results: &[&TensorTyp
         location: None,
         offset: op.offset,
     };
-    let end = Op {
-        kind: OpKind::FunctionReturn,
-        operands: returned,
-        results: Vec::new(),
-        regions: Vec::new(),
-        attributes: Attributes::default(),
-        location: None,
-        offset: 0,
-    };
+    let end = Op::new(OpKind::FunctionReturn, returned, Vec::new());
     let argument = |value: &ValueId| Argument {
         value: *value,
         attributes: Attributes::default(),

@@ -1,12 +1,11 @@
 //! A program as it is fused: a function for each kernel and one that calls them in order. It is StableHLO like the program
 //! it came from, so that it can be read, verified and run by the reference interpreter.
 
-use warpforge_hlo::attribute::Attributes;
 use warpforge_hlo::ir::{Function, Op, OpKind, Program, Region};
 
 use super::{Options, entry_name};
 use crate::EngineError;
-use crate::fuse::fuse;
+use crate::fuse::{Outlined, fuse};
 use crate::passes::{entry, normalize};
 
 /// The program after the passes alone.
@@ -25,15 +24,9 @@ pub fn fused(program: &Program, options: &Options) -> Result<Program, EngineErro
     let mut calls = Vec::new();
     for (number, cluster) in fuse(&function, options)?.into_iter().enumerate() {
         let callee = format!("kernel_{number}");
-        calls.push(Op {
-            kind: OpKind::Call { callee: callee.clone() },
-            operands: cluster.outlined.inputs.clone(),
-            results: cluster.outlined.outputs.clone(),
-            regions: Vec::new(),
-            attributes: Attributes::default(),
-            location: None,
-            offset: 0,
-        });
+        let Outlined { inputs, outputs, .. } = &cluster.outlined;
+        let call = OpKind::Call { callee: callee.clone() };
+        calls.push(Op::new(call, inputs.clone(), outputs.clone()));
         kernels.push(Function { name: callee, ..cluster.outlined.function });
     }
     calls.extend(function.body.ops.last().cloned());

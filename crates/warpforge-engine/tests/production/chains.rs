@@ -2,9 +2,26 @@
 
 use std::sync::Arc;
 
+use warpforge_engine::reference::Value;
 use warpforge_engine::{Choices, Executable, Measured, Options};
+use warpforge_hlo::Program;
 
 use super::agree::{compare, inputs, pool, program, within};
+
+/// The softmax of `%s2`, row by row: `%p0`, with the powers and their sums as `%e` and `%sum`.
+fn softmax(scores: &str, rows: &str) -> String {
+    format!(
+        "  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n  \
+         %zero = stablehlo.constant dense<0.0> : tensor<f32>\n  \
+         %most = stablehlo.reduce(%s2 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
+         %most1 = stablehlo.broadcast_in_dim %most, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
+         %s3 = stablehlo.subtract %s2, %most1 : tensor<{scores}>\n  \
+         %e = stablehlo.exponential %s3 : tensor<{scores}>\n  \
+         %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
+         %sum1 = stablehlo.broadcast_in_dim %sum, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
+         %p0 = stablehlo.divide %e, %sum1 : tensor<{scores}>\n"
+    )
+}
 
 /// Queries, keys and values of `heads` lie side by side in one matrix, as a merged product makes them.
 fn attention(heads: usize, length: usize, width: usize, dtype: &str, mask: bool) -> String {
@@ -23,6 +40,7 @@ fn attention(heads: usize, length: usize, width: usize, dtype: &str, mask: bool)
             (at + 1) * all
         )
     };
+    let softmax = softmax(&scores, &rows);
     let masked = if mask {
         format!(
             "  %m0 = stablehlo.broadcast_in_dim %m, dims = [2] : (tensor<{length}xf32>) -> tensor<{scores}>\n  \
@@ -35,16 +53,7 @@ fn attention(heads: usize, length: usize, width: usize, dtype: &str, mask: bool)
         "func.func public @main(%x: tensor<{qkv}>, %m: tensor<{length}xf32>) -> tensor<{split}> {{\n{}{}{}  \
          %s0 = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<{by_head}>, tensor<{by_head}>) -> tensor<{scores}>\n  \
          %scale = stablehlo.constant dense<0.125> : tensor<{scores}>\n  \
-         %s1 = stablehlo.multiply %s0, %scale : tensor<{scores}>\n{masked}  \
-         %low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n  \
-         %zero = stablehlo.constant dense<0.0> : tensor<f32>\n  \
-         %most = stablehlo.reduce(%s2 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
-         %most1 = stablehlo.broadcast_in_dim %most, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
-         %s3 = stablehlo.subtract %s2, %most1 : tensor<{scores}>\n  \
-         %e = stablehlo.exponential %s3 : tensor<{scores}>\n  \
-         %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
-         %sum1 = stablehlo.broadcast_in_dim %sum, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
-         %p0 = stablehlo.divide %e, %sum1 : tensor<{scores}>\n  \
+         %s1 = stablehlo.multiply %s0, %scale : tensor<{scores}>\n{masked}{softmax}  \
          %p = stablehlo.convert %p0 : (tensor<{scores}>) -> tensor<{heads}x{length}x{length}x{dtype}>\n  \
          %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<{heads}x{length}x{length}x{dtype}>, tensor<{by_head}>) -> tensor<{by_head}>\n  \
          %r = stablehlo.transpose %o, dims = [1, 0, 2] : (tensor<{by_head}>) -> tensor<{split}>\n  \
@@ -99,18 +108,23 @@ fn chains_that_share_a_product_do_not_lose_it() {
     assert!(!cfg!(feature = "onednn") || backends.len() == 3, "{backends:?}");
 }
 
+/// A program by what was measured: what is known then, how many kernels are chains, what is computed.
+fn planned(program: &Program, choices: Choices) -> (Arc<Choices>, usize, Vec<Value>) {
+    let choices = Arc::new(choices);
+    let options = Options { choices: Some(Arc::clone(&choices)), ..Options::default() };
+    let mut executable = Executable::compile(program, pool(2), &options).unwrap();
+    let results = executable.run(&inputs(program)).unwrap();
+    let chains = executable.report().iter().filter(|step| step.backend == "chain").count();
+    (choices, chains, results)
+}
+
 /// What nobody has measured is measured once, and what is known to be slower as one kernel is not one.
 #[test]
 fn what_was_measured_decides() {
     let program = program(&attention(4, 256, 32, "f32", true));
-    let values = inputs(&program);
     let planned = |choices: Choices| {
-        let choices = Arc::new(choices);
-        let options = Options { choices: Some(Arc::clone(&choices)), ..Options::default() };
-        let mut executable = Executable::compile(&program, pool(2), &options).unwrap();
-        let results = executable.run(&values).unwrap();
-        let is_chain = executable.report().iter().any(|step| step.backend == "chain");
-        (choices, is_chain, results)
+        let (choices, chains, results) = planned(&program, choices);
+        (choices, chains > 0, results)
     };
     let (measured, is_chain, rule) = planned(Choices::new(2, []));
     let known = measured.known();
@@ -146,6 +160,7 @@ fn gradients(
         (format!("{heads}x{length}x{width}x{dtype}"), format!("{heads}x{length}x{width}xf32"));
     let (scores, rows) =
         (format!("{heads}x{length}x{length}xf32"), format!("{heads}x{length}xf32"));
+    let softmax = softmax(&scores, &rows);
     let narrow = format!("{heads}x{length}x{length}x{dtype}");
     let turned = format!("{heads}x{width}x{length}xf32");
     let loss = if from_powers {
@@ -196,16 +211,7 @@ fn gradients(
          %scale = stablehlo.constant dense<0.125> : tensor<{scores}>\n  \
          %s1 = stablehlo.multiply %s0, %scale : tensor<{scores}>\n  \
          %m0 = stablehlo.broadcast_in_dim %m, dims = [2] : (tensor<{length}xf32>) -> tensor<{scores}>\n  \
-         %s2 = stablehlo.add %s1, %m0 : tensor<{scores}>\n  \
-         %low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n  \
-         %zero = stablehlo.constant dense<0.0> : tensor<f32>\n  \
-         %most = stablehlo.reduce(%s2 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
-         %most1 = stablehlo.broadcast_in_dim %most, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
-         %s3 = stablehlo.subtract %s2, %most1 : tensor<{scores}>\n  \
-         %e = stablehlo.exponential %s3 : tensor<{scores}>\n  \
-         %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<{scores}>, tensor<f32>) -> tensor<{rows}>\n  \
-         %sum1 = stablehlo.broadcast_in_dim %sum, dims = [0, 1] : (tensor<{rows}>) -> tensor<{scores}>\n  \
-         %p0 = stablehlo.divide %e, %sum1 : tensor<{scores}>\n  \
+         %s2 = stablehlo.add %s1, %m0 : tensor<{scores}>\n{softmax}  \
          %p = stablehlo.convert %p0 : (tensor<{scores}>) -> tensor<{narrow}>\n  \
          %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<{narrow}>, tensor<{each}>) -> tensor<{wide}>\n{between}  \
          %dp = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<{each}>, tensor<{each}>) -> tensor<{scores}>\n{loss}  \
@@ -259,22 +265,14 @@ fn the_way_back_goes_by_what_was_measured() {
         return;
     }
     let program = program(&gradients([8, 512, 32], "f32", true, true));
-    let values = inputs(&program);
-    let planned = |choices: Choices| {
-        let choices = Arc::new(choices);
-        let options = Options { choices: Some(Arc::clone(&choices)), ..Options::default() };
-        let mut executable = Executable::compile(&program, pool(2), &options).unwrap();
-        let results = executable.run(&values).unwrap();
-        let chains = executable.report().iter().filter(|step| step.backend == "chain").count();
-        (choices.known(), chains, results)
-    };
-    let (known, _, rule) = planned(Choices::new(2, []));
+    let (measured, _, rule) = planned(&program, Choices::new(2, []));
+    let known = measured.known();
     assert_eq!(known.len(), 2, "the way forward, and both");
     for apart in [2.0, 0.5] {
         let told = known.iter().map(|(name, _)| (name.clone(), Measured { together: 1.0, apart }));
-        let (again, chains, results) = planned(Choices::new(2, told));
+        let (again, chains, results) = planned(&program, Choices::new(2, told));
         assert_eq!(chains, if apart > 1.0 { 2 } else { 0 });
-        assert!(again.len() == 2);
+        assert!(again.known().len() == 2);
         compare(&results, &rule);
     }
 }

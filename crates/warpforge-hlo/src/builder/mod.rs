@@ -257,15 +257,7 @@ fn invalid(message: String) -> HloError {
 }
 
 fn op(kind: OpKind, operands: Vec<ValueId>, regions: Vec<Region>) -> Op {
-    Op {
-        kind,
-        operands,
-        results: Vec::new(),
-        regions,
-        attributes: Attributes::default(),
-        location: None,
-        offset: 0,
-    }
+    Op { regions, ..Op::new(kind, operands, Vec::new()) }
 }
 
 /// The result of an op whose rule gives exactly one.

@@ -127,6 +127,21 @@ pub struct Op {
     pub offset: usize,
 }
 
+impl Op {
+    /// An op made in Rust, without regions.
+    pub fn new(kind: OpKind, operands: Vec<ValueId>, results: Vec<ValueId>) -> Self {
+        Self {
+            kind,
+            operands,
+            results,
+            regions: Vec::new(),
+            attributes: Attributes::default(),
+            location: None,
+            offset: 0,
+        }
+    }
+}
+
 impl Program {
     /// The function of this name.
     pub fn function(&self, name: &str) -> Option<&Function> {

@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use warpforge_hlo::attribute::Attributes;
 use warpforge_hlo::ir::{Binary, Function, Op, OpKind, Region, Value, ValueId};
 use warpforge_hlo::types::Type;
 
@@ -173,15 +172,6 @@ impl Grower<'_> {
             values.push(Value { ty: ty.clone(), name: "between".into() });
             ValueId(values.len() as u32 - 1)
         };
-        let op = |kind: OpKind, operands: Vec<ValueId>, result: ValueId| Op {
-            kind,
-            operands,
-            results: vec![result],
-            regions: Vec::new(),
-            attributes: Attributes::default(),
-            location: None,
-            offset: 0,
-        };
         let mut between = Vec::new();
         let fits = |value: &&ValueId| {
             !given.contains(*value)
@@ -191,8 +181,9 @@ impl Grower<'_> {
         for begin in back.inputs.iter().filter(fits) {
             let ty = self.function.ty(*begin);
             let (shaped, factor) = (value(ty), value(ty));
-            between.push(op(OpKind::Reshape, vec![end], shaped));
-            between.push(op(OpKind::Binary(Binary::Multiply), vec![shaped, factor], *begin));
+            let product = OpKind::Binary(Binary::Multiply);
+            between.push(Op::new(OpKind::Reshape, vec![end], vec![shaped]));
+            between.push(Op::new(product, vec![shaped, factor], vec![*begin]));
         }
         let after = backward.difference(&forward).map(|index| &self.ops[*index]);
         let ops: Vec<&Op> = before.into_iter().chain(&between).chain(after).collect();
@@ -222,18 +213,6 @@ impl Grower<'_> {
         let mut found = inputs.filter(|(_, value)| made(value));
         let ((operand, value), None) = (found.next()?, found.next()) else { return None };
         Some((between.taken(recognized, operand)?, *value))
-    }
-
-    /// The units that read what a unit makes; nothing where the caller does.
-    fn readers_of_unit(&self, unit: usize) -> Option<BTreeSet<usize>> {
-        let mut readers = BTreeSet::new();
-        for index in &self.members[unit] {
-            for result in &self.ops[*index].results {
-                self.readers(*result, &mut readers)?;
-            }
-        }
-        readers.remove(&unit);
-        Some(readers)
     }
 
     /// The units that make what a unit reads.

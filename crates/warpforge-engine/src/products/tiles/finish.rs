@@ -236,10 +236,19 @@ impl Soon {
         }
     }
 
-    /// The matrices whose rows are to be asked for.
+    /// Asks for the next row of each.
     #[inline(always)]
-    pub(super) fn rows_mut(&mut self) -> &mut [(*const u8, isize)] {
-        &mut self.rows[..self.count]
+    pub(super) fn ask_for_next(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        for (row, stride) in &mut self.rows[..self.count] {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: asking for memory that is not there does nothing.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(row.cast());
+                _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(64).cast());
+            }
+            *row = row.wrapping_offset(*stride);
+        }
     }
 
     #[inline(always)]

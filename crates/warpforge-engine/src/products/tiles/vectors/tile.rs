@@ -1,6 +1,9 @@
 //! A tile of the result: as many rows and columns as fit into vector registers beside what is read.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__m512;
+
 use super::super::finish::Soon;
 use super::COLUMNS;
 
@@ -87,7 +90,7 @@ unsafe fn multiply<const COUNT: usize>(
 ) {
     use std::arch::x86_64::{
         _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
-        _mm512_setzero_ps, _mm512_store_ps,
+        _mm512_setzero_ps,
     };
     /// How many steps ahead the panel is asked for: it is in the second-level cache.
     const AHEAD: isize = 8;
@@ -131,11 +134,7 @@ unsafe fn multiply<const COUNT: usize>(
         steps!();
     }
     for _ in 0..rows {
-        for (row, stride) in soon.rows_mut() {
-            _mm_prefetch::<_MM_HINT_T0>(row.cast());
-            _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(64).cast());
-            *row = row.wrapping_offset(*stride);
-        }
+        soon.ask_for_next();
         steps!();
     }
     for _ in before + rows..all {
@@ -144,6 +143,15 @@ unsafe fn multiply<const COUNT: usize>(
     for _ in 0..depth % STEPS {
         step!();
     }
+    keep(&sums, tile);
+}
+
+/// Puts sums into the rows of a tile.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn keep<const COUNT: usize>(sums: &[[__m512; 2]; COUNT], tile: &mut [[f32; COLUMNS]; ROWS]) {
+    use std::arch::x86_64::_mm512_store_ps;
     for (row, sums) in tile.iter_mut().zip(sums) {
         // SAFETY: a row has two vectors and begins at a cache line, as the tile does.
         unsafe {
@@ -166,7 +174,7 @@ unsafe fn multiply_rows<const COUNT: usize>(
     use std::arch::asm;
     use std::arch::x86_64::{
         _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
-        _mm512_setzero_ps, _mm512_store_ps,
+        _mm512_setzero_ps,
     };
     /// How many steps ahead the panel is asked for, and how many numbers ahead a row.
     const AHEAD: isize = 8;
@@ -213,13 +221,7 @@ unsafe fn multiply_rows<const COUNT: usize>(
     let before = lines.saturating_sub(2 * PLACES);
     for line in 0..lines {
         if line >= before && line < before + PLACES {
-            for _ in 0..NEAR {
-                for (row, stride) in soon.rows_mut() {
-                    _mm_prefetch::<_MM_HINT_T0>(row.cast());
-                    _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(64).cast());
-                    *row = row.wrapping_offset(*stride);
-                }
-            }
+            (0..NEAR).for_each(|_| soon.ask_for_next());
         }
         // The next line of some rows, then of the others.
         let mut soon = left.wrapping_add(line * LINE + ROW_AHEAD);
@@ -239,13 +241,7 @@ unsafe fn multiply_rows<const COUNT: usize>(
     for step in 0..depth % LINE {
         step!(step);
     }
-    for (row, sums) in tile.iter_mut().zip(sums) {
-        // SAFETY: a row has two vectors and begins at a cache line, as the tile does.
-        unsafe {
-            _mm512_store_ps(row.as_mut_ptr(), sums[0]);
-            _mm512_store_ps(row.as_mut_ptr().add(16), sums[1]);
-        }
-    }
+    keep(&sums, tile);
 }
 
 #[cfg(not(target_arch = "x86_64"))]
