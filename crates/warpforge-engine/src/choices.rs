@@ -1,17 +1,20 @@
-//! What was measured to be faster on this machine, together or apart: ops that one kernel can compute are not always faster for
-//! it. A choice that nobody has measured yet is measured when a plan needs it, both ways in turns, and known from then on; whoever
-//! makes plans keeps what is known.
+//! What was measured to be faster on this machine where there are two ways: ops that one kernel can compute are not always faster
+//! for it, and of a product's two kernels neither is always the faster. A choice that nobody has measured yet is measured when a
+//! plan needs it, both ways in turns, and known from then on; whoever makes plans keeps what is known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use warpforge_hlo::ir::{Function, Program};
+use warpforge_hlo::{TensorType, Type};
+use warpforge_tensor::Tensor;
 
 use crate::EngineError;
 use crate::fuse::Fusion;
 use crate::interface::random_value;
+use crate::kernels::traffic;
 use crate::plan::{Executable, Options, alone};
 use crate::pool::Pool;
 use crate::products::Arithmetic;
@@ -20,18 +23,66 @@ use crate::reference::Value;
 /// Seconds of both ways, the fastest of some runs in turns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// As one kernel.
-    pub together: f64,
-    /// As several.
-    pub apart: f64,
+    /// As rules have it.
+    pub rules: f64,
+    /// The other way.
+    pub other: f64,
 }
 
 impl Measured {
-    /// Whether one kernel loses, by more than what two runs of the same kernel differ.
-    pub fn is_apart(self) -> bool {
+    /// Whether the rules' way loses, by more than what two runs of the same kernel differ.
+    pub fn is_other(self) -> bool {
         const CLEARLY: f64 = 0.95;
-        self.apart < CLEARLY * self.together
+        self.other < CLEARLY * self.rules
     }
+
+    /// Whether more runs would hardly change the answer.
+    fn is_clear(self) -> bool {
+        const FAR: f64 = 1.25;
+        self.rules.max(self.other) > FAR * self.rules.min(self.other)
+    }
+}
+
+/// What there are two ways for, and which of them rules have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// Products and a loop between them as one kernel; otherwise apart.
+    Together,
+    /// A product or a convolution by own tiles; otherwise by the vendor library.
+    Tiles,
+    /// By the vendor library; otherwise by own tiles.
+    Library,
+}
+
+impl Way {
+    /// Its name, for people and as the beginning of a choice's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Together => "together",
+            Self::Tiles => "tiles",
+            Self::Library => "library",
+        }
+    }
+}
+
+/// A choice that plans have asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// What rules have.
+    pub way: Way,
+    /// How often.
+    pub times: usize,
+    /// What was measured.
+    pub measured: Measured,
+}
+
+/// What nobody knows.
+#[derive(Debug)]
+struct Open {
+    way: Way,
+    program: Program,
+    /// The arguments that never change, by their place.
+    fixed: Vec<usize>,
 }
 
 /// Choices for so many threads.
@@ -45,9 +96,9 @@ pub struct Choices {
 struct State {
     known: BTreeMap<String, Measured>,
     /// What plans have asked for and nobody knows.
-    open: BTreeMap<String, Program>,
+    open: BTreeMap<String, Open>,
     /// How often each choice was asked for since this was made.
-    asked: BTreeMap<String, usize>,
+    asked: BTreeMap<String, (Way, usize)>,
     /// Whether something is known that was not in the beginning.
     is_new: bool,
 }
@@ -56,7 +107,7 @@ impl Choices {
     /// With what is known for so many threads.
     pub fn new(threads: usize, known: impl IntoIterator<Item = (String, Measured)>) -> Self {
         let sound = |(_, measured): &(String, Measured)| {
-            [measured.together, measured.apart].iter().all(|time| time.is_finite() && *time > 0.0)
+            [measured.rules, measured.other].iter().all(|time| time.is_finite() && *time > 0.0)
         };
         let known = known.into_iter().filter(sound).collect();
         Self { threads, state: Mutex::new(State { known, ..State::default() }) }
@@ -81,110 +132,152 @@ impl Choices {
         self.state().is_new
     }
 
-    /// What plans have asked for: how often, and what was measured.
-    pub fn asked(&self) -> Vec<(usize, Measured)> {
+    /// What plans have asked for, and is known.
+    pub fn asked(&self) -> Vec<Asked> {
         let state = self.state();
-        let asked = state.asked.iter();
-        asked.filter_map(|(key, times)| Some((*times, *state.known.get(key)?))).collect()
+        let asked = state.asked.iter().filter_map(|(key, &(way, times))| {
+            Some(Asked { way, times, measured: *state.known.get(key)? })
+        });
+        asked.collect()
     }
 
-    /// Whether what a function computes is computed apart though one kernel could; not, where that was not measured yet.
-    pub(crate) fn is_apart(&self, function: &Function, arithmetic: Arithmetic) -> bool {
+    /// Whether what a function computes is computed the other way than rules have it; not, where that was not measured yet.
+    /// The arguments at these places never change.
+    pub(crate) fn is_other(
+        &self,
+        way: Way,
+        function: &Function,
+        fixed: &[usize],
+        arithmetic: Arithmetic,
+    ) -> bool {
         let program = alone(function);
-        let key = self.key(&program, arithmetic);
+        let key = self.key(way, &program, fixed, arithmetic);
         let mut state = self.state();
-        *state.asked.entry(key.clone()).or_default() += 1;
+        state.asked.entry(key.clone()).or_insert((way, 0)).1 += 1;
         if let Some(measured) = state.known.get(&key) {
-            return measured.is_apart();
+            return measured.is_other();
         }
-        state.open.insert(key, program);
+        state.open.insert(key, Open { way, program, fixed: fixed.to_vec() });
         false
     }
 
     /// A choice's name: whatever its time depends on, besides the machine.
-    fn key(&self, program: &Program, arithmetic: Arithmetic) -> String {
+    fn key(&self, way: Way, program: &Program, fixed: &[usize], arithmetic: Arithmetic) -> String {
         let mut hash = Sha256::new();
-        hash.update(format!(
-            "{} {arithmetic:?} {}\n{program}",
-            self.threads,
-            env!("CARGO_PKG_VERSION")
-        ));
-        hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        let (threads, version) = (self.threads, env!("CARGO_PKG_VERSION"));
+        hash.update(format!("{threads} {arithmetic:?} {fixed:?} {version}\n{program}"));
+        let hash = hash.finalize();
+        let digits: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{digits}", way.name())
     }
 
-    /// Measures what is open. Whether any of it turned out to be faster apart, so that the plan that asked is not the best.
+    /// Measures what is open. Whether any of it turned out to be faster the other way, so that the plan that asked is not the
+    /// best.
     pub(crate) fn settle(&self, pool: &Arc<Pool>, options: &Options) -> Result<bool, EngineError> {
         let open = std::mem::take(&mut self.state().open);
         if pool.threads() != self.threads {
             return Ok(false);
         }
-        let mut apart = false;
-        for (key, program) in open {
-            let Some(measured) = measure(&program, pool, options)? else { continue };
-            apart |= measured.is_apart();
+        let mut changes = false;
+        for (key, open) in open {
+            let Some(measured) = open.measure(pool, options)? else { continue };
+            changes |= measured.is_other();
             let mut state = self.state();
             state.known.insert(key, measured);
             state.is_new = true;
         }
-        if apart {
+        if changes {
             // The plan is made again, and asks again.
             self.state().asked.clear();
         }
-        Ok(apart)
+        Ok(changes)
     }
 }
 
-/// Times both ways; nothing where one of them would need much memory.
-fn measure(
-    program: &Program,
-    pool: &Arc<Pool>,
-    options: &Options,
-) -> Result<Option<Measured>, EngineError> {
-    /// Ways that need more are not tried: what lies between the kernels is then so much that they lose.
-    const MOST_BYTES: u64 = 512 << 20;
-    const LEAST_ROUNDS: usize = 6;
-    const MOST_ROUNDS: usize = 24;
-    const LONG: Duration = Duration::from_millis(150);
+impl Open {
+    /// Times both ways; nothing where one of them would need much memory.
+    fn measure(
+        &self,
+        pool: &Arc<Pool>,
+        options: &Options,
+    ) -> Result<Option<Measured>, EngineError> {
+        /// Ways that need more are not tried: what lies between kernels is then so much that they lose.
+        const MOST_BYTES: u64 = 512 << 20;
+        /// As many where one way is far faster.
+        const FEWEST_ROUNDS: usize = 3;
+        const LEAST_ROUNDS: usize = 4;
+        const MOST_ROUNDS: usize = 24;
+        const LONG: Duration = Duration::from_millis(100);
 
-    let Some(main) = program.main() else { return Ok(None) };
-    let bytes = options.memory_bytes.unwrap_or(MOST_BYTES).min(MOST_BYTES);
-    let compiled = |fusion: Fusion| {
-        let options = Options {
-            memory_bytes: Some(bytes),
+        let Some(main) = self.program.main() else { return Ok(None) };
+        let most = options.memory_bytes.unwrap_or(MOST_BYTES).min(MOST_BYTES);
+        if traffic(main) > most {
+            return Ok(None);
+        }
+        let (mut inputs, mut fixed) = (Vec::new(), HashMap::new());
+        for (place, argument) in main.arguments.iter().enumerate() {
+            match made_up(main.ty(argument.value), place as u64)? {
+                Value::Tensor(tensor) if self.fixed.contains(&place) => {
+                    fixed.insert(place, tensor);
+                }
+                value => inputs.push(value),
+            }
+        }
+        let made = Options {
+            memory_bytes: Some(most),
             arithmetic: options.arithmetic,
-            fusion,
+            fixed,
             ..Options::default()
         };
-        Executable::compile(program, Arc::clone(pool), &options)
-    };
-    let (Ok(mut together), Ok(mut apart)) = (compiled(Fusion::All), compiled(Fusion::NoChains))
-    else {
-        return Ok(None);
-    };
-    let value = |(index, argument): (usize, &warpforge_hlo::ir::Argument)| {
-        random_value(main.ty(argument.value), 0, index as u64)
-    };
-    let inputs: Vec<Value> =
-        main.arguments.iter().enumerate().map(value).collect::<Result<_, _>>()?;
-    let time = |executable: &mut Executable| -> Result<f64, EngineError> {
-        let start = Instant::now();
-        executable.run(&inputs)?;
-        Ok(start.elapsed().as_secs_f64())
-    };
-    // The first runs touch memory for the first time; where they take long, that is little beside the rest.
-    let begin = Instant::now();
-    let first = Measured { together: time(&mut together)?, apart: time(&mut apart)? };
-    if begin.elapsed() > LONG {
-        return Ok(Some(first));
-    }
-    let begin = Instant::now();
-    let mut fastest = Measured { together: f64::INFINITY, apart: f64::INFINITY };
-    for round in 0..MOST_ROUNDS {
-        if round >= LEAST_ROUNDS && begin.elapsed() > LONG {
-            break;
+        let other = match self.way {
+            Way::Together => Options { fusion: Fusion::NoChains, ..made.clone() },
+            Way::Tiles | Way::Library => Options { others: true, ..made.clone() },
+        };
+        let compiled =
+            |options: &Options| Executable::compile(&self.program, Arc::clone(pool), options);
+        let (Ok(mut rules), Ok(mut other)) = (compiled(&made), compiled(&other)) else {
+            return Ok(None);
+        };
+        let time = |executable: &mut Executable| -> Result<f64, EngineError> {
+            let start = Instant::now();
+            executable.run(&inputs)?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        // The first runs touch memory for the first time; where they take long, that is little beside the rest.
+        let begin = Instant::now();
+        let first = Measured { rules: time(&mut rules)?, other: time(&mut other)? };
+        if begin.elapsed() > LONG {
+            return Ok(Some(first));
         }
-        fastest.together = fastest.together.min(time(&mut together)?);
-        fastest.apart = fastest.apart.min(time(&mut apart)?);
+        let begin = Instant::now();
+        let mut fastest = Measured { rules: f64::INFINITY, other: f64::INFINITY };
+        for round in 1..=MOST_ROUNDS {
+            fastest.rules = fastest.rules.min(time(&mut rules)?);
+            fastest.other = fastest.other.min(time(&mut other)?);
+            let is_known = round >= FEWEST_ROUNDS && fastest.is_clear();
+            if is_known || (round >= LEAST_ROUNDS && begin.elapsed() > LONG) {
+                break;
+            }
+        }
+        Ok(Some(fastest))
     }
-    Ok(Some(fastest))
+}
+
+/// A value of a type, quickly made: some random numbers again and again.
+fn made_up(ty: &Type, stream: u64) -> Result<Value, EngineError> {
+    /// A prime, so that no two rows begin alike.
+    const SOME: usize = 8191;
+    let Some((tensor, shape)) = ty.tensor().and_then(|tensor| Some((tensor, tensor.shape()?)))
+    else {
+        return random_value(ty, 0, stream);
+    };
+    let dtype = tensor.storage();
+    let some = Type::Tensor(TensorType::new(dtype, &[SOME.min(shape.elements())]));
+    let Value::Tensor(some) = random_value(&some, 0, stream)? else {
+        return random_value(ty, 0, stream);
+    };
+    let length = shape.elements() * dtype.bytes();
+    let bytes = some.bytes().repeat(length.div_ceil(some.bytes().len().max(1)));
+    let bytes = &bytes[..length];
+    Ok(Value::Tensor(Tensor::new(dtype, shape, bytes)?))
 }

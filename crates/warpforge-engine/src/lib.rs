@@ -33,7 +33,7 @@ pub const LIBRARY_NOTICES: Option<&str> = Some(warpforge_onednn::NOTICES);
 #[cfg(not(feature = "onednn"))]
 pub const LIBRARY_NOTICES: Option<&str> = None;
 
-pub use choices::{Choices, Measured};
+pub use choices::{Asked, Choices, Measured, Way};
 pub use error::{EngineError, Place};
 pub use fuse::Fusion;
 pub use kernels::Cost;

@@ -12,7 +12,9 @@ pub(crate) use tiled::{TiledConvolution, bytes as tiled_bytes, overwrites, round
 
 use warpforge_tensor::DType;
 
+use crate::choices::Way;
 use crate::epilogue::Tail;
+use crate::products::{Arithmetic, By};
 
 /// Sizes and distances of an operand, in the library's order of dimensions: batch (or groups and output features), features,
 /// then space.
@@ -50,6 +52,7 @@ pub(crate) struct Convolution {
     pub(crate) order: Vec<usize>,
     /// What is done to each element, in order.
     pub(crate) tails: Vec<Tail>,
+    pub(crate) by: By,
     /// Whether there is a second result: the first one rounded to bf16.
     pub(crate) rounded: bool,
     /// The operand in whose place the result may lie: each element is read by the one who writes it, before.
@@ -69,6 +72,16 @@ impl Convolution {
         // Each element of the result sums over a kernel of one output feature.
         let features = result.get(1).map_or(1, |(size, _)| *size as u64).max(1);
         2 * elements(result) * (elements(kernel) / features)
+    }
+}
+
+/// Which kernel rules have for a convolution that tiles and the vendor library could compute; none where only one could.
+pub(crate) fn way(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Way> {
+    let takes = |by| tiled::takes(&Convolution { by, ..convolution.clone() }, arithmetic);
+    match cfg!(feature = "onednn") {
+        true if takes(By::Rules) => Some(Way::Tiles),
+        true if takes(By::Tiles) => Some(Way::Library),
+        _ => None,
     }
 }
 

@@ -23,7 +23,7 @@ use crate::kernels::{Cost, traffic};
 use crate::loops::lower;
 use crate::pattern::places;
 use crate::plan::Options;
-use crate::products::{self, Product, tiles};
+use crate::products::{self, Arithmetic, Product, tiles};
 use crate::single;
 
 /// Ops in one cluster at most.
@@ -507,7 +507,9 @@ impl<'a> Grower<'a> {
 fn core(function: &Function) -> Option<Work> {
     let product = products::recognize(function, true);
     let takes = |product: &Product| {
-        products::is_for_library(product) || product.tails.is_empty() || tiles::takes(product)
+        products::is_for_library(product)
+            || product.tails.is_empty()
+            || tiles::takes(product, Arithmetic::default())
     };
     if let Some(product) = product.filter(takes) {
         return Some(Work::Product(Box::new(product)));

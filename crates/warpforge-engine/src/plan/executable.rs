@@ -44,6 +44,8 @@ pub struct Options {
     pub fusion: Fusion,
     /// What was measured to be faster apart: new shapes are measured when they come up. Without it, rules decide alone.
     pub choices: Option<Arc<Choices>>,
+    /// Whether products and convolutions that two kernels could compute are computed by the one that rules would not have.
+    pub others: bool,
     /// Whether kernels count what they do, and what they write is looked at.
     pub observed: bool,
     /// Whether kernels can be held against the reference interpreter: what never changes is then kept though it was packed.

@@ -4,6 +4,7 @@ mod agreed;
 mod arena;
 mod audit;
 mod buffers;
+mod choose;
 mod control;
 mod executable;
 mod fused;

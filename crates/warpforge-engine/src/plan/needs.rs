@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use warpforge_hlo::ir::{Function, Program, ValueId};
 
 use super::agreed::agree;
+use super::choose::choose;
 use super::control;
 use super::executable::unplanned;
 use super::fused::normalized;
@@ -76,6 +77,7 @@ impl Needs {
             }
             once.push(cluster);
         }
+        choose(&mut varying, &known, options);
         agree(function, &mut varying, &known, options);
         let open = open_places(function, options);
         let planned = Planned::new(function, &varying, &known, &open, ends)?;
@@ -165,7 +167,7 @@ fn scratch_bytes(
     threads: usize,
 ) -> u64 {
     match &cluster.work {
-        Work::Product(product) if tiles::takes(product) => {
+        Work::Product(product) if tiles::takes(product, arithmetic) => {
             let right = cluster.outlined.inputs.get(product.operands[1]);
             let fixed = right.is_some_and(|input| known.contains_key(input));
             tiles::scratch_bytes(product, arithmetic, fixed, threads) as u64

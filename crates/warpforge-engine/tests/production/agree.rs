@@ -146,10 +146,20 @@ pub(super) fn backends(report: &[StepReport]) -> Vec<&str> {
 /// Runs a program whose first result is of floats in both tiers, which may differ by so much of the largest element; what was
 /// launched, and the result.
 pub(super) fn within(text: &str, threads: usize, tolerance: f64) -> (Vec<&'static str>, Vec<f64>) {
+    within_with(text, threads, tolerance, &Options::default())
+}
+
+/// The same with these options.
+pub(super) fn within_with(
+    text: &str,
+    threads: usize,
+    tolerance: f64,
+    options: &Options,
+) -> (Vec<&'static str>, Vec<f64>) {
     let program = parse_verified(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let inputs = inputs(&program);
     let wanted = Interpreter::new(&program).run(inputs.clone()).unwrap();
-    let mut executable = Executable::compile(&program, pool(threads), &Options::default()).unwrap();
+    let mut executable = Executable::compile(&program, pool(threads), options).unwrap();
     let found = executable.run(&inputs).unwrap();
     let (Value::Tensor(wanted), Value::Tensor(found)) = (&wanted[0], &found[0]) else {
         panic!("no tensors")

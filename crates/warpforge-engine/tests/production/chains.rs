@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpforge_engine::reference::Value;
-use warpforge_engine::{Choices, Executable, Measured, Options};
+use warpforge_engine::{Choices, Executable, Measured, Options, Way};
 use warpforge_hlo::Program;
 
 use super::agree::{compare, inputs, pool, program, within};
@@ -133,17 +133,17 @@ fn what_was_measured_decides() {
         assert!(known.is_empty() && !is_chain, "{known:?}");
         return;
     };
-    assert!(measured.is_new() && is_chain != seconds.is_apart());
-    assert!(seconds.together > 0.0 && seconds.apart > 0.0);
-    for (apart, wanted) in [(2.0, true), (0.5, false)] {
-        let told = Choices::new(2, [(name.clone(), Measured { together: 1.0, apart })]);
+    assert!(measured.is_new() && is_chain != seconds.is_other());
+    assert!(seconds.rules > 0.0 && seconds.other > 0.0);
+    for (other, wanted) in [(2.0, true), (0.5, false)] {
+        let told = Choices::new(2, [(name.clone(), Measured { rules: 1.0, other })]);
         let (told, is_chain, results) = planned(told);
         assert_eq!(is_chain, wanted);
         assert!(!told.is_new());
         compare(&results, &rule);
     }
     // Nonsense is as good as nothing, and what is for other threads is not asked.
-    let nonsense = Measured { together: f64::NAN, apart: 0.0 };
+    let nonsense = Measured { rules: f64::NAN, other: 0.0 };
     assert!(planned(Choices::new(2, [(name.clone(), nonsense)])).0.is_new());
     assert!(!planned(Choices::new(3, [])).0.is_new());
 }
@@ -266,13 +266,17 @@ fn the_way_back_goes_by_what_was_measured() {
     }
     let program = program(&gradients([8, 512, 32], "f32", true, true));
     let (measured, _, rule) = planned(&program, Choices::new(2, []));
-    let known = measured.known();
+    let ways = |choices: &Choices| -> Vec<String> {
+        let names = choices.known().into_iter().map(|(name, _)| name);
+        names.filter(|name| name.starts_with(Way::Together.name())).collect()
+    };
+    let known = ways(&measured);
     assert_eq!(known.len(), 2, "the way forward, and both");
-    for apart in [2.0, 0.5] {
-        let told = known.iter().map(|(name, _)| (name.clone(), Measured { together: 1.0, apart }));
+    for other in [2.0, 0.5] {
+        let told = known.iter().map(|name| (name.clone(), Measured { rules: 1.0, other }));
         let (again, chains, results) = planned(&program, Choices::new(2, told));
-        assert_eq!(chains, if apart > 1.0 { 2 } else { 0 });
-        assert!(again.known().len() == 2);
+        assert_eq!(chains, if other > 1.0 { 2 } else { 0 });
+        assert!(ways(&again).len() == 2);
         compare(&results, &rule);
     }
 }

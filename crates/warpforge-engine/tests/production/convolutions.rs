@@ -4,7 +4,9 @@ use warpforge_engine::reference::{Interpreter, Value};
 use warpforge_engine::{Executable, Options, Sequence, StepReport};
 use warpforge_tensor::{DType, Shape as Sizes, Tensor};
 
-use super::agree::{check_with_weights, compare, inputs, pool, program as parse, within};
+use super::agree::{
+    check_with_weights, compare, inputs, pool, program as parse, within, within_with,
+};
 
 /// A convolution in two dimensions of space, the same in both but for the sizes.
 struct Shape {
@@ -215,6 +217,29 @@ fn windows_are_tiles() {
             }
             let (_, alone) = within(&text, 1, near);
             assert_eq!(found, alone, "threads change bits\n{text}");
+        }
+    }
+}
+
+/// Windows of bf16 that rules leave to the library are tiles where those were measured to be faster.
+#[test]
+fn windows_of_bf16_by_either_kernel() {
+    let others = Options { others: true, ..Options::default() };
+    for (kernel, stride) in [((3, 3), 1), ((3, 3), 2), ((1, 1), 2)] {
+        let shape = Shape {
+            batch: 1,
+            features: (96, 64),
+            input: (17, 12),
+            kernel,
+            stride,
+            dilation: 1,
+            padding: (1, 1),
+        };
+        let text = shape.forward().replace("xf32>", "xbf16>");
+        let (usual, _) = within(&text, 2, 1e-2);
+        let (other, _) = within_with(&text, 2, 1e-2, &others);
+        if has_matrix_unit() && cfg!(feature = "onednn") {
+            assert_ne!(usual.contains(&"tiles"), other.contains(&"tiles"), "{text}");
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Products by tiles: every edge of a tile, a slice and a block, operands at any distances, and what follows.
 
-use super::agree::{backends, check, check_with_weights, inputs, pool, program};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::agree::{backends, check, check_with_weights, inputs, pool, program, within_with};
 use warpforge_engine::reference::Value;
-use warpforge_engine::{Executable, Options, StepReport};
+use warpforge_engine::{Choices, Executable, Measured, Options, StepReport};
 
 /// What takes a product that tiles can: the machine may not have the vectors for them.
 fn is_product(report: &[StepReport]) {
@@ -307,5 +310,78 @@ fn few_rows_of_a_batch() {
 }";
     for text in each_type(text) {
         check(&text);
+    }
+}
+
+/// Whichever of two kernels computes a product, and what follows it, it computes the same.
+#[test]
+fn the_other_kernel_computes_the_same() {
+    let others = Options { others: true, ..Options::default() };
+    let batch = "func.func @main(%x: tensor<6x80x70xOF>, %w: tensor<6x70x96xOF>) -> tensor<6x80x96xTO> {
+  %p = stablehlo.dot_general %x, %w, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x80x70xOF>, tensor<6x70x96xOF>) -> tensor<6x80x96xTO>
+  return %p : tensor<6x80x96xTO>
+}";
+    let followed = "func.func @main(%x: tensor<130x70xOF>, %w: tensor<70x96xOF>, %b: tensor<96xTO>) -> tensor<130x96xTO> {
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<130x70xOF>, tensor<70x96xOF>) -> tensor<130x96xTO>
+  %b1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<96xTO>) -> tensor<130x96xTO>
+  %s = stablehlo.add %p, %b1 : tensor<130x96xTO>
+  %t = stablehlo.tanh %s : tensor<130x96xTO>
+  return %t : tensor<130x96xTO>
+}";
+    // The right operand changes: by rules the first is for the library, the second for tiles.
+    for text in [&plain(60, 70, 96), &plain(130, 70, 96), &each_type(batch), &each_type(followed)] {
+        for (text, tolerance) in text.iter().zip([1e-5, 1e-5, 1e-2]) {
+            let (usual, _) = within_with(text, 2, tolerance, &Options::default());
+            let (other, _) = within_with(text, 2, tolerance, &others);
+            let is_f32 = !text.contains("bf16");
+            if is_f32 && cfg!(feature = "onednn") && usual.contains(&"tiles") {
+                assert!(other.contains(&"library"), "{other:?}\n{text}");
+            }
+            if is_f32 && usual.contains(&"library") && text.contains("60x70") {
+                assert!(!has_tiles() || other.contains(&"tiles"), "{other:?}\n{text}");
+            }
+        }
+    }
+}
+
+/// Whether this machine has the vectors for tiles.
+fn has_tiles() -> bool {
+    let [text, ..] = plain(130, 70, 96);
+    let made = Executable::compile(&program(&text), pool(1), &Options::default()).unwrap();
+    backends(&made.report()).contains(&"tiles")
+}
+
+/// Which kernel computes a large product is measured once for each shape, for weights that never change apart from others, and
+/// what is known decides.
+#[test]
+fn which_kernel_was_measured_decides() {
+    if !has_tiles() || cfg!(not(feature = "onednn")) {
+        return;
+    }
+    let [text, ..] = plain(256, 512, 512);
+    let program = program(&text);
+    let values = inputs(&program);
+    let planned = |choices: Choices, is_fixed: bool| {
+        let choices = Arc::new(choices);
+        let Value::Tensor(weights) = &values[1] else { panic!() };
+        let fixed = is_fixed.then(|| (1, weights.clone()));
+        let options = Options {
+            choices: Some(Arc::clone(&choices)),
+            fixed: fixed.into_iter().collect::<HashMap<_, _>>(),
+            ..Options::default()
+        };
+        let made = Executable::compile(&program, pool(2), &options).unwrap();
+        (choices, backends(&made.report()).join(" "))
+    };
+    let (changing, _) = planned(Choices::new(2, []), false);
+    let (fixed, kernel) = planned(Choices::new(2, []), true);
+    let [(name, seconds)] = &fixed.known()[..] else { panic!("{fixed:?}") };
+    assert_ne!(changing.known()[0].0, *name);
+    assert_eq!(kernel, if seconds.is_other() { "library" } else { "tiles" });
+    for (other, wanted) in [(2.0, "tiles"), (0.5, "library")] {
+        let told = Choices::new(2, [(name.clone(), Measured { rules: 1.0, other })]);
+        let (told, kernel) = planned(told, true);
+        assert!(kernel == wanted && !told.is_new());
+        assert_eq!(told.asked().iter().map(|asked| asked.times).sum::<usize>(), 1);
     }
 }

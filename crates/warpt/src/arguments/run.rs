@@ -56,9 +56,9 @@ pub enum F32Products {
 /// What is computed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fusion {
-    /// Whatever one kernel can compute, but for what was measured to be faster apart on this machine
+    /// Whatever one kernel can compute, but for what was measured to be faster apart, or by another kernel, on this machine
     Measured,
-    /// Whatever one kernel can compute
+    /// Whatever one kernel can compute, by rules alone
     All,
     /// All but attention and other products with what is done to rows between them
     NoChains,

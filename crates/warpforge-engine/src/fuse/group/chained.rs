@@ -9,7 +9,7 @@ use super::super::cluster::{Cluster, Work};
 use super::super::outline::Outlined;
 use super::{Grower, LIBRARY};
 use crate::chains::{Chain, Link, Source};
-use crate::choices::Choices;
+use crate::choices::{Choices, Way};
 use crate::plan::Options;
 use crate::products::Arithmetic;
 use crate::products::tiles::Multiplier;
@@ -54,7 +54,7 @@ impl Grower<'_> {
                 let [first, between, last] = [index, rows, second].map(|part| &clusters[part]);
                 let chain = chain(&[first], between, &[last], &outlined)?;
                 let is_apart = |choices: &Arc<Choices>| {
-                    choices.is_apart(&outlined.function, options.arithmetic)
+                    choices.is_other(Way::Together, &outlined.function, &[], options.arithmetic)
                 };
                 if options.choices.as_ref().is_some_and(is_apart) {
                     return None;

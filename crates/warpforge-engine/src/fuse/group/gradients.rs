@@ -14,7 +14,7 @@ use super::super::outline::outline;
 use super::chained::{chain, only_output};
 use super::{Grower, Role, lower};
 use crate::chains::{Between, Chain, Taken, TiledChain};
-use crate::choices::Choices;
+use crate::choices::{Choices, Way};
 use crate::plan::Options;
 
 /// Units that are one chain.
@@ -53,7 +53,8 @@ impl Grower<'_> {
             let found = through.filter_map(|forward| self.joined(rows, forward, options)).next();
             let Some(found) = found else { continue };
             let is_apart = |choices: &Arc<Choices>| {
-                choices.is_apart(&self.both_ways(&found), options.arithmetic)
+                let function = self.both_ways(&found);
+                choices.is_other(Way::Together, &function, &[], options.arithmetic)
             };
             if !options.choices.as_ref().is_some_and(is_apart) {
                 self.join(found);

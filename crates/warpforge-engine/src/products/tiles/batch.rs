@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::pool::Pool;
-use crate::products::{Arithmetic, Index, Product};
+use crate::products::{Arithmetic, By, Index, Product};
 
 /// Matrices below this many rows or columns are packed for too little work.
 const LEAST: usize = 64;
@@ -76,7 +76,10 @@ fn oriented(product: &Product) -> Product {
 fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, batch, dtypes, .. } = product;
     let large = rows.size >= LEAST && columns.size >= LEAST && depth.size >= COLUMNS;
-    if batch.is_empty() || !large || product.count() < FEWEST || *dtypes != [DType::F32; 3] {
+    if product.by == By::Library || batch.is_empty() || !large {
+        return None;
+    }
+    if product.count() < FEWEST || *dtypes != [DType::F32; 3] {
         return None;
     }
     let product = oriented(product);
@@ -84,6 +87,11 @@ fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
 }
 
 impl TiledBatch {
+    /// Whether tiles take the products.
+    pub(crate) fn takes(product: &Product, arithmetic: Arithmetic) -> bool {
+        taken(product, arithmetic).is_some()
+    }
+
     /// Bytes that a launch needs for a while; none where tiles do not take the products.
     pub(crate) fn scratch_bytes(
         product: &Product,

@@ -28,7 +28,7 @@ pub(crate) use self::matrices::{Image, WindowOperands, Windows};
 pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips, spread};
 
 use self::multiplier::COLUMNS;
-use super::{Arithmetic, Product};
+use super::{Arithmetic, By, Product};
 use crate::EngineError;
 use crate::epilogue::overwritten;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
@@ -142,14 +142,14 @@ pub(crate) fn packed_bytes(product: &Product, arithmetic: Arithmetic) -> Option<
 }
 
 /// Whether products like this one are done by tiles on this machine.
-pub(crate) fn takes(product: &Product) -> bool {
-    taken(product, Arithmetic::default()).is_some()
+pub(crate) fn takes(product: &Product, arithmetic: Arithmetic) -> bool {
+    taken(product, arithmetic).is_some()
 }
 
 fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, .. } = product;
     let large = rows.size >= LEAST_ROWS && columns.size >= COLUMNS && depth.size >= COLUMNS;
-    if !product.batch.is_empty() || !large {
+    if !product.batch.is_empty() || !large || product.by == By::Library {
         return None;
     }
     let multiplier = Multiplier::new(product, arithmetic).ok()?;
@@ -194,7 +194,7 @@ pub(crate) fn overwrites(product: &Product, fixed: bool, arithmetic: Arithmetic)
 /// matters where something else could take the product.
 pub(crate) fn worth_packing(product: &Product) -> bool {
     const LEAST_ROWS: usize = 128;
-    product.rows.size >= LEAST_ROWS
+    product.rows.size >= LEAST_ROWS || product.by == By::Tiles
 }
 
 impl TiledProduct {

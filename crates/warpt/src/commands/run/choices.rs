@@ -1,11 +1,11 @@
-//! What was measured to be faster together or apart, kept for this machine: measured where a plan first needs it.
+//! What was measured to be faster of two ways, kept for this machine: measured where a plan first needs it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warpforge_engine::{Choices, Measured};
+use warpforge_engine::{Asked, Choices, Measured, Way};
 
 use super::kept;
 
@@ -22,16 +22,15 @@ struct Kept {
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Seconds {
-    together: f64,
-    apart: f64,
+    rules: f64,
+    other: f64,
 }
 
 /// What is known about this machine, for so many threads.
 pub(super) fn known(threads: usize) -> Arc<Choices> {
     let kept = kept::file(FILE).and_then(|path| kept::read::<Kept>(&path)).unwrap_or_default();
-    let known = kept.choices.into_iter().map(|(name, seconds)| {
-        (name, Measured { together: seconds.together, apart: seconds.apart })
-    });
+    let known = kept.choices.into_iter();
+    let known = known.map(|(name, Seconds { rules, other })| (name, Measured { rules, other }));
     Arc::new(Choices::new(threads, known))
 }
 
@@ -42,23 +41,29 @@ pub(super) fn keep(choices: &Choices) {
     }
 }
 
-/// What plans were decided by, for people.
-pub(super) fn line(choices: &Choices) -> Option<String> {
-    let asked = choices.asked();
-    let (apart, together): (Vec<_>, Vec<_>) =
-        asked.iter().partition(|(_, measured)| measured.is_apart());
-    let side = |of: &[(usize, Measured)], name: &str| {
-        let count: usize = of.iter().map(|(count, _)| count).sum();
-        let ratios = of.iter().map(|(_, measured)| match measured.is_apart() {
-            true => measured.together / measured.apart,
-            false => measured.apart / measured.together,
-        });
-        let least = ratios.fold(f64::INFINITY, f64::min);
-        (count > 0).then(|| format!("{count} {name} (measured: {least:.2} times as fast)"))
-    };
-    let sides = [side(&together, "together"), side(&apart, "apart")];
-    let sides: Vec<String> = sides.into_iter().flatten().collect();
-    (!sides.is_empty()).then(|| format!("chains of products: {}", sides.join(", ")))
+/// What plans were decided by, for people: a line for chains, one for products and convolutions.
+pub(super) fn lines(choices: &Choices) -> Vec<String> {
+    let mut taken: BTreeMap<(&str, &str), (usize, f64)> = BTreeMap::new();
+    for Asked { way, times, measured: Measured { rules, other } } in choices.asked() {
+        let [about, as_ruled, otherwise] = match way {
+            Way::Together => ["chains of products", "together", "apart"],
+            Way::Tiles => ["products and convolutions", "by tiles", "by the library"],
+            Way::Library => ["products and convolutions", "by the library", "by tiles"],
+        };
+        let (side, gain) = match (Measured { rules, other }).is_other() {
+            true => (otherwise, rules / other),
+            false => (as_ruled, other / rules),
+        };
+        let (count, least) = taken.entry((about, side)).or_insert((0, f64::INFINITY));
+        *count += times;
+        *least = least.min(gain);
+    }
+    let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for ((about, side), (count, least)) in taken {
+        let told = format!("{count} {side} (measured: {least:.2} times as fast)");
+        lines.entry(about).or_default().push(told);
+    }
+    lines.into_iter().map(|(about, sides)| format!("{about}: {}", sides.join(", "))).collect()
 }
 
 /// Adds what is known to the file, which others may have written meanwhile.
@@ -68,9 +73,8 @@ fn write(path: &Path, choices: &Choices) -> std::io::Result<()> {
         kept.choices.clear();
     }
     let known = choices.known().into_iter();
-    kept.choices.extend(
-        known.map(|(name, Measured { together, apart })| (name, Seconds { together, apart })),
-    );
+    kept.choices
+        .extend(known.map(|(name, Measured { rules, other })| (name, Seconds { rules, other })));
     kept::write(path, &kept)
 }
 
@@ -82,7 +86,7 @@ mod tests {
     fn what_is_kept_is_added_to_and_nonsense_is_none() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/choices.json");
-        let measured = |apart: f64| Measured { together: 1e-3, apart };
+        let measured = |other: f64| Measured { rules: 1e-3, other };
         write(&path, &Choices::new(2, [("a".to_owned(), measured(2e-3))])).unwrap();
         write(&path, &Choices::new(2, [("b".to_owned(), measured(5e-4))])).unwrap();
         let kept = || kept::read::<Kept>(&path);

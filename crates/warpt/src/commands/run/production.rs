@@ -117,7 +117,7 @@ pub(super) fn run(arguments: &RunArguments, source: &Source, output: &mut Output
         (Some(profile), Some(by)) => {
             ran.write_if_asked(arguments)?;
             output.text(&profile.page(by, output.width()))?;
-            if let Some(line) = options.choices.as_deref().and_then(choices::line) {
+            for line in options.choices.as_deref().map(choices::lines).unwrap_or_default() {
                 output.line(&line)?;
             }
         }
@@ -170,6 +170,7 @@ fn options(
             Fusion::None => warpforge_engine::Fusion::None,
         },
         choices: (arguments.fusion == Fusion::Measured).then(|| choices::known(threads)),
+        others: false,
         observed: arguments.tier() == Tier::Observable,
         audited: arguments.audit.is_some(),
         fixed,
