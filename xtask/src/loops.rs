@@ -1,8 +1,11 @@
 //! `cargo xtask loops`: how near to the speed of memory loops run. Kernels over tensors of several times the last cache are
 //! held against a triad measured in the same run, turn by turn; attention as one kernel against the same ops with every
-//! score in memory, forward alone and with the way back to its operands.
+//! score in memory, forward alone and with the way back to its operands. `--clang` holds the machine code itself against a
+//! compiler's.
 
 mod attention;
+#[cfg(feature = "codegen")]
+mod compiler;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,6 +40,10 @@ pub(crate) struct Arguments {
     /// Threads [default: one for each processor this process may use]
     #[arg(long)]
     threads: Option<usize>,
+    /// Instead: kernels in a cache, against what LLVM makes of the same passes, by this clang, as `clang-19`.
+    #[cfg(feature = "codegen")]
+    #[arg(long, value_name = "PROGRAM")]
+    clang: Option<String>,
     /// Also write the rows to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -62,6 +69,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
     let cpus = &cpus[..threads.min(cpus.len())];
     let pool = Arc::new(Pool::new(threads, &Placement::Pinned(cpus.to_vec()))?);
     let mut rows = Vec::new();
+    #[cfg(feature = "codegen")]
+    if let Some(clang) = &arguments.clang {
+        for (name, _, text) in streams(compiler::TENSOR_BYTES) {
+            if wanted(name) {
+                eprintln!("{name}");
+                rows.extend(compiler::row(name, &text, clang, arguments.rounds)?);
+            }
+        }
+        return shown(arguments, &rows);
+    }
     let bytes = arguments.megabytes.map_or_else(tensor_bytes, |megabytes| megabytes << 20);
     for (name, goal, text) in streams(bytes) {
         if wanted(name) {
@@ -80,9 +97,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
             }
         }
     }
-    print!("{}", table(&rows));
+    shown(arguments, &rows)
+}
+
+fn shown(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<Verdict> {
+    print!("{}", table(rows));
     if let Some(path) = &arguments.json {
-        write_json(path, &rows)?;
+        write_json(path, rows)?;
     }
     Ok(Verdict::clean_if(rows.iter().all(|row| row.met)))
 }

@@ -5,6 +5,7 @@
 //!    steps.rs             its code, a softmax as what it consists of
 //!    lower.rs             passes over a row, each a straight-line program on vectors (vector.rs, functions.rs)
 //!    x86/                 registers, instructions of AVX-512, executable memory
+//!    printed.rs           the same programs as C, to see what a compiler makes of them
 //! Generated::run_part     lines of memory that lie evenly are handed to the code
 //! ```
 //!
@@ -22,6 +23,8 @@ mod functions;
 mod lower;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 mod ops;
+#[cfg(all(feature = "printed", target_arch = "x86_64", unix))]
+pub mod printed;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 mod run;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]

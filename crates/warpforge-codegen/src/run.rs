@@ -147,24 +147,41 @@ impl Generated {
             return Err(Unsupported("a processor without AVX-512".into()));
         }
         let lowered = lower::lower(kernel)?;
-        let line = line(kernel, &lowered)?;
-        let walks: Result<Vec<Walk>, Unsupported> =
-            lowered.streams.iter().map(|stream| Walk::new(kernel, *stream, line)).collect();
-        let walks = walks?;
         let (code, constants) = x86::assemble(&lowered, None)?;
-        let moving: Vec<bool> = walks.iter().map(Walk::moves).collect();
-        let streaming = match large && line % LANES == 0 {
+        let made = Self::of(kernel, &lowered, Executable::new(&code)?)?;
+        let moving: Vec<bool> = made.walks.iter().map(Walk::moves).collect();
+        let streaming = match large && made.line % LANES == 0 {
             true => {
-                let rows = x86::Rows { elements: line, moving: &moving };
+                let rows = x86::Rows { elements: made.line, moving: &moving };
                 Some(Executable::new(&x86::assemble(&lowered, Some(rows))?.0)?)
             }
             false => None,
         };
+        Ok(Self { streaming, constants, ..made })
+    }
+
+    /// The same by a function that was made of the kernel as it is [printed](crate::printed).
+    ///
+    /// # Safety
+    ///
+    /// The function is that, and stays where it is as long as this is used.
+    #[cfg(feature = "printed")]
+    pub unsafe fn by(
+        kernel: &LoopKernel,
+        function: extern "C" fn(*mut u64),
+    ) -> Result<Self, Unsupported> {
+        Self::of(kernel, &lower::lower(kernel)?, Executable::there(function))
+    }
+
+    fn of(kernel: &LoopKernel, lowered: &Lowered, code: Executable) -> Result<Self, Unsupported> {
+        let line = line(kernel, lowered)?;
+        let walks: Result<Vec<Walk>, Unsupported> =
+            lowered.streams.iter().map(|stream| Walk::new(kernel, *stream, line)).collect();
         Ok(Self {
-            code: Executable::new(&code)?,
-            streaming,
-            constants,
-            walks,
+            code,
+            streaming: None,
+            constants: Vec::new(),
+            walks: walks?,
             spills: lowered.spills,
             // Behind them, those of the first pass for the next row.
             slots: lowered.slots + lowered.passes.first().map_or(0, |pass| pass.reduced.len()),

@@ -203,11 +203,10 @@ impl Open {
     ) -> Result<Option<Measured>, EngineError> {
         /// Ways that need more are not tried: what lies between kernels is then so much that they lose.
         const MOST_BYTES: u64 = 512 << 20;
-        /// As many where one way is far faster.
-        const FEWEST_ROUNDS: usize = 3;
-        const LEAST_ROUNDS: usize = 4;
+        const LEAST_ROUNDS: usize = 2;
         const MOST_ROUNDS: usize = 24;
-        const LONG: Duration = Duration::from_millis(100);
+        /// Enough where one way is not far faster.
+        const LONG: Duration = Duration::from_millis(80);
 
         let Some(main) = self.program.main() else { return Ok(None) };
         let most = options.memory_bytes.unwrap_or(MOST_BYTES).min(MOST_BYTES);
@@ -243,21 +242,16 @@ impl Open {
             executable.run(&inputs)?;
             Ok(start.elapsed().as_secs_f64())
         };
-        // The first runs touch memory for the first time; where they take long, that is little beside the rest.
+        // The first runs touch memory for the first time: where they are not all, others are faster.
         let begin = Instant::now();
-        let first = Measured { rules: time(&mut rules)?, other: time(&mut other)? };
-        if begin.elapsed() > LONG {
-            return Ok(Some(first));
-        }
-        let begin = Instant::now();
-        let mut fastest = Measured { rules: f64::INFINITY, other: f64::INFINITY };
+        let mut fastest = Measured { rules: time(&mut rules)?, other: time(&mut other)? };
         for round in 1..=MOST_ROUNDS {
-            fastest.rules = fastest.rules.min(time(&mut rules)?);
-            fastest.other = fastest.other.min(time(&mut other)?);
-            let is_known = round >= FEWEST_ROUNDS && fastest.is_clear();
-            if is_known || (round >= LEAST_ROUNDS && begin.elapsed() > LONG) {
+            let enough = round > LEAST_ROUNDS || begin.elapsed() > 3 * LONG;
+            if enough && (fastest.is_clear() || begin.elapsed() > LONG) {
                 break;
             }
+            fastest.rules = fastest.rules.min(time(&mut rules)?);
+            fastest.other = fastest.other.min(time(&mut other)?);
         }
         Ok(Some(fastest))
     }

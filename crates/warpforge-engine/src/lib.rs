@@ -38,7 +38,7 @@ pub use error::{EngineError, Place};
 pub use fuse::Fusion;
 pub use kernels::Cost;
 pub use plan::{
-    Audited, Executable, Memory, Options, Sequence, StepReport, fused, normalized, op_alone,
-    rounding, rounding_of,
+    Audited, Executable, Memory, Options, Sequence, StepReport, fused, loops as loops_of,
+    normalized, op_alone, rounding, rounding_of,
 };
 pub use products::{Arithmetic, has_bf16_products};

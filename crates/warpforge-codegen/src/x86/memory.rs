@@ -35,6 +35,12 @@ impl Executable {
         Ok(executable)
     }
 
+    /// A function that is there already, and is not taken away.
+    #[cfg(feature = "printed")]
+    pub(crate) fn there(function: extern "C" fn(*mut u64)) -> Self {
+        Self { start: function as *mut core::ffi::c_void, bytes: 0 }
+    }
+
     /// Calls it.
     ///
     /// # Safety
@@ -51,7 +57,9 @@ impl Executable {
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's alone, and no call is under way while it is dropped.
-        let _ = unsafe { munmap(self.start, self.bytes) };
+        if self.bytes > 0 {
+            // SAFETY: the mapping is this one's alone, and no call is under way while it is dropped.
+            let _ = unsafe { munmap(self.start, self.bytes) };
+        }
     }
 }
