@@ -434,9 +434,7 @@ impl Lowerer<'_> {
             is_truth(program, value)?;
         }
         let value = match dtype {
-            DType::BF16 if extent == Extent::Element && x86::narrows() => {
-                program.one(One::Narrow, value)
-            }
+            DType::BF16 if extent == Extent::Element => program.one(One::Narrow, value),
             DType::BF16 => program.narrowed(value),
             DType::F16 => program.one(One::ToHalf, value),
             _ => value,

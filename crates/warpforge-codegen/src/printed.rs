@@ -7,6 +7,7 @@ use crate::Unsupported;
 use crate::ir::LoopKernel;
 use crate::lower::{Format, Lowered, Pass, Reduced, lower};
 use crate::vector::{Comparison, Effect, Fold, Logic, Node, One, Program, Table, Two, Value};
+use crate::x86::narrows;
 
 /// The name of the function.
 pub const FUNCTION: &str = "kernel";
@@ -69,6 +70,7 @@ impl Printer {
 
     fn function(&mut self, lowered: &Lowered, vectors: usize) -> Result<(), Unsupported> {
         self.line("#include <immintrin.h>\n#include <stdint.h>\n#include <math.h>\n");
+        self.line(NARROW);
         self.line(&format!("void {FUNCTION}(uint64_t *frame) {{"));
         self.line("  uint64_t rows = frame[0];\n  const uint64_t length = frame[1];");
         self.line("  float *const slots = (float *)frame[3];");
@@ -401,11 +403,24 @@ fn one(op: One, a: Value) -> Result<String, Unsupported> {
         One::FromInteger => format!("_mm512_cvtepi32_ps({})", integer(a)),
         One::FromHalf => format!("_mm512_cvtph_ps(_mm512_cvtepi32_epi16({}))", integer(a)),
         One::ToHalf => vector(&format!("_mm512_cvtepu16_epi32(_mm512_cvtps_ph({}, 0))", name(a))),
-        One::Narrow | One::NarrowNormal => {
+        One::Narrow | One::NarrowNormal if narrows() => {
             return Err(Unsupported("bf16 by the processor's own rounding".into()));
         }
+        One::Narrow | One::NarrowNormal => format!("narrow({})", name(a)),
     })
 }
+
+/// Numbers as bf16, by their bits; what is no number stays none.
+const NARROW: &str = "static inline __m512 narrow(__m512 x) {
+  const __m512i bits = _mm512_castps_si512(x), high = _mm512_srli_epi32(bits, 16);
+  const __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
+  const __m512i half = _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff));
+  const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+  const __mmask16 none = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+  const __m512i quiet = _mm512_or_si512(high, _mm512_set1_epi32(0x40));
+  return _mm512_castsi512_ps(_mm512_mask_blend_epi32(none, rounded, quiet));
+}
+";
 
 /// A number as C writes it, by its bits.
 fn number(number: f32) -> String {

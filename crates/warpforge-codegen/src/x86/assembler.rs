@@ -5,6 +5,7 @@ use iced_x86::{
     MemoryOperand, Register,
 };
 
+use super::registers::CONSTANTS;
 use crate::Unsupported;
 use crate::vector::Table;
 
@@ -73,6 +74,13 @@ impl Assembler {
             self.constants.len() - 1
         });
         4 * at as i64
+    }
+
+    /// A number as all of a vector.
+    pub(super) fn everywhere(&mut self, bits: u32) -> MemoryOperand {
+        let mut memory = at(CONSTANTS, self.constant(bits));
+        memory.is_broadcast = true;
+        memory
     }
 
     /// Where a table stands, in bytes from the first number.

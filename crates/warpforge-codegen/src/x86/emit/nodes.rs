@@ -7,7 +7,13 @@ use crate::Unsupported;
 use crate::lower::Format;
 use crate::vector::{Comparison, Logic, Node, One, Table, Two, Value};
 use crate::x86::assembler::at;
+use crate::x86::narrows;
 use crate::x86::registers::{CONSTANTS, truth, ymm, zmm};
+
+/// Of a choice by bits: the third operand says which are the second's, else they are the first's.
+const CHOOSE: u32 = 0xd8;
+/// Of a comparison: one of them is no number.
+const UNORDERED: u32 = 3;
 
 impl Emitter<'_> {
     pub(super) fn make(&mut self, value: Value) -> Result<(), Unsupported> {
@@ -55,8 +61,6 @@ impl Emitter<'_> {
                 Ok(())
             }
             Node::Signed { size, sign, mask } => {
-                /// The third operand says which bits are the second's, else they are the first's.
-                const CHOOSE: u32 = 0xd8;
                 let from = self.ensure(size)?;
                 let sign = self.ensure(sign)?;
                 let mask = self.source(mask)?;
@@ -224,9 +228,17 @@ impl Emitter<'_> {
     }
 
     /// As bf16. The processor takes what is too small to be normal for 0: such elements, where there are any, are rounded by
-    /// steps.
+    /// steps; all are, where it has no instruction for it.
     fn narrow(&mut self, value: Value, a: Value) -> Result<(), Unsupported> {
         let from = self.ensure(a)?;
+        if !narrows() {
+            let to = self.vector()?;
+            self.round_upper(from, to)?;
+            self.side_by_side(to)?;
+            self.release(&[a]);
+            self.hold(value, to);
+            return Ok(());
+        }
         let (to, passing) = (self.vector()?, self.vector()?);
         let [small] = self.truth_registers()?;
         let code = Code::EVEX_Vcvtneps2bf16_ymm_k1z_zmmm512b32;
@@ -256,6 +268,12 @@ impl Emitter<'_> {
     ) -> Result<(), Unsupported> {
         let [low, high] = [self.ensure(pair[0])?, self.ensure(pair[1])?];
         let to = self.vector()?;
+        if !narrows() {
+            self.pair_by_steps([low, high], to, turns)?;
+            self.release(&pair);
+            self.hold(value, to);
+            return Ok(());
+        }
         // The second of the operands becomes the lower half.
         let code = Code::EVEX_Vcvtne2ps2bf16_zmm_k1z_zmm_zmmm512b32;
         self.assembler.push(Instruction::with3(code, zmm(to), zmm(high), zmm(low))?);
@@ -294,6 +312,62 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Two vectors as bf16, where the processor has no instruction for it. In turns they lie in two halves of each word.
+    fn pair_by_steps(
+        &mut self,
+        [low, high]: [usize; 2],
+        to: usize,
+        turns: bool,
+    ) -> Result<(), Unsupported> {
+        let upper = self.vector()?;
+        self.round_upper(low, to)?;
+        self.round_upper(high, upper)?;
+        if turns {
+            let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
+            self.assembler.push(Instruction::with3(shift, zmm(to), zmm(to), 16_u32)?);
+            let mask = Source::Memory(at(CONSTANTS, self.assembler.constant(0xffff_0000)));
+            let code = Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8;
+            return self.three_with(code, zmm(to), upper, mask, CHOOSE);
+        }
+        self.side_by_side(to)?;
+        self.side_by_side(upper)?;
+        let code = Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
+        self.assembler.push(Instruction::with4(code, zmm(to), zmm(to), ymm(upper), 1_u32)?);
+        Ok(())
+    }
+
+    /// Numbers rounded to bf16 in the upper halves of words; what is no number stays none.
+    fn round_upper(&mut self, from: usize, to: usize) -> Result<(), Unsupported> {
+        let [none] = self.truth_registers()?;
+        let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
+        let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
+        let [one, half, quiet] =
+            [1, 0x7fff, 0x0040_0000].map(|bits| self.assembler.everywhere(bits));
+        let whole = zmm(to);
+        self.assembler.push(Instruction::with3(shift, whole, zmm(from), 16_u32)?);
+        let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+        self.assembler.push(Instruction::with3(and, whole, whole, one)?);
+        self.assembler.push(Instruction::with3(add, whole, whole, half)?);
+        self.assembler.push(Instruction::with3(add, whole, whole, zmm(from))?);
+        let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+        let (from, none) = (zmm(from), truth(none));
+        self.assembler.push(Instruction::with4(compare, none, from, from, UNORDERED)?);
+        let or = Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32;
+        let mut or = Instruction::with3(or, whole, from, quiet)?;
+        or.set_op_mask(none);
+        self.assembler.push(or);
+        Ok(())
+    }
+
+    /// The upper halves of words side by side.
+    fn side_by_side(&mut self, at: usize) -> Result<(), Unsupported> {
+        let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
+        self.assembler.push(Instruction::with3(shift, zmm(at), zmm(at), 16_u32)?);
+        let code = Code::EVEX_Vpmovdw_ymmm256_k1z_zmm;
+        self.assembler.push(Instruction::with2(code, ymm(at), zmm(at))?);
+        Ok(())
+    }
+
     /// Where numbers are too small to be normal.
     fn find_small(&mut self, from: usize, to: usize) -> Result<(), Unsupported> {
         const SUBNORMAL: u32 = 0x20;
@@ -307,11 +381,7 @@ impl Emitter<'_> {
         let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
         let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
         let whole = zmm(to);
-        let [one, half] = [1, 0x7fff].map(|bits| {
-            let mut memory = at(CONSTANTS, self.assembler.constant(bits));
-            memory.is_broadcast = true;
-            memory
-        });
+        let [one, half] = [1, 0x7fff].map(|bits| self.assembler.everywhere(bits));
         self.assembler.push(Instruction::with3(shift, whole, zmm(from), 16_u32)?);
         let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
         self.assembler.push(Instruction::with3(and, whole, whole, one)?);
