@@ -172,15 +172,20 @@ impl Choices {
     }
 
     /// Measures what is open. Whether any of it turned out to be faster the other way, so that the plan that asked is not the
-    /// best.
-    pub(crate) fn settle(&self, pool: &Arc<Pool>, options: &Options) -> Result<bool, EngineError> {
+    /// best. There is `rest` of memory for that, where it is limited.
+    pub(crate) fn settle(
+        &self,
+        pool: &Arc<Pool>,
+        arithmetic: Arithmetic,
+        rest: Option<u64>,
+    ) -> Result<bool, EngineError> {
         let open = std::mem::take(&mut self.state().open);
         if pool.threads() != self.threads {
             return Ok(false);
         }
         let mut changes = false;
         for (key, open) in open {
-            let Some(measured) = open.measure(pool, options)? else { continue };
+            let Some(measured) = open.measure(pool, arithmetic, rest)? else { continue };
             changes |= measured.is_other();
             let mut state = self.state();
             state.known.insert(key, measured);
@@ -199,7 +204,8 @@ impl Open {
     fn measure(
         &self,
         pool: &Arc<Pool>,
-        options: &Options,
+        arithmetic: Arithmetic,
+        rest: Option<u64>,
     ) -> Result<Option<Measured>, EngineError> {
         /// Ways that need more are not tried: what lies between kernels is then so much that they lose.
         const MOST_BYTES: u64 = 512 << 20;
@@ -209,7 +215,8 @@ impl Open {
         const LONG: Duration = Duration::from_millis(80);
 
         let Some(main) = self.program.main() else { return Ok(None) };
-        let most = options.memory_bytes.unwrap_or(MOST_BYTES).min(MOST_BYTES);
+        // Both ways are there at once, with one set of inputs.
+        let most = rest.map_or(MOST_BYTES, |rest| rest / 3).min(MOST_BYTES);
         if traffic(main) > most {
             return Ok(None);
         }
@@ -222,12 +229,7 @@ impl Open {
                 value => inputs.push(value),
             }
         }
-        let made = Options {
-            memory_bytes: Some(most),
-            arithmetic: options.arithmetic,
-            fixed,
-            ..Options::default()
-        };
+        let made = Options { memory_bytes: Some(most), arithmetic, fixed, ..Options::default() };
         let other = match self.way {
             Way::Together => Options { fusion: Fusion::NoChains, ..made.clone() },
             Way::Tiles | Way::Library => Options { others: true, ..made.clone() },

@@ -213,8 +213,10 @@ impl Executable {
             return Ok(executable);
         }
         executable.plan(options, ends)?;
+        let taken = executable.memory().bytes();
+        let rest = options.memory_bytes.map(|limit| limit.saturating_sub(taken));
         if let Some(choices) = &options.choices
-            && choices.settle(&executable.device.pool, options)?
+            && choices.settle(&executable.device.pool, options.arithmetic, rest)?
         {
             drop(executable);
             return Self::compile_to(given, pool, options, ends);
