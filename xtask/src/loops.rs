@@ -14,8 +14,7 @@ use anyhow::Context;
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{Executable, Fusion, Options, interface};
-use warpforge_hlo::{TensorType, Type, parse_verified};
-use warpforge_tensor::Tensor;
+use warpforge_hlo::parse_verified;
 use warpt_machine::inventory::{Machine, Request, Section};
 use warpt_machine::source::SystemRoot;
 use warpt_stats::{median, quantile};
@@ -133,7 +132,7 @@ impl Ready {
         let arguments = interface::arguments(executable.function());
         let mut inputs = Vec::with_capacity(arguments.len());
         for (index, argument) in arguments.iter().enumerate() {
-            inputs.push(repeated(&argument.ty, index as u64)?);
+            inputs.push(interface::repeated_value(&argument.ty, 1, index as u64)?);
         }
         Ok(Self { executable, inputs })
     }
@@ -149,21 +148,6 @@ impl Ready {
         let names: Vec<&str> = report.iter().map(|step| step.backend).collect();
         names.join(", ")
     }
-}
-
-/// Random numbers, the same again and again: making them takes longer than what is measured.
-fn repeated(ty: &Type, index: u64) -> anyhow::Result<Value> {
-    const PERIOD: usize = 1 << 16;
-    let typed = ty.tensor().and_then(|tensor| Some((tensor.dtype()?, tensor.shape()?)));
-    let (dtype, shape) = typed.context("an input that is no tensor")?;
-    let one = TensorType::new(dtype, &[PERIOD.min(shape.elements()).max(1)]).into();
-    let Value::Tensor(block) = interface::random_value(&one, 1, index)? else {
-        anyhow::bail!("an input that is no tensor");
-    };
-    let bytes = shape.elements() * dtype.bytes();
-    let mut all = block.bytes().repeat(bytes.div_ceil(block.bytes().len().max(1)));
-    all.truncate(bytes);
-    Ok(Value::Tensor(Tensor::new(dtype, shape, all)?))
 }
 
 /// A kernel's bytes a second against those of a triad.

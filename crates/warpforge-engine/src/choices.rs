@@ -8,12 +8,10 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use warpforge_hlo::ir::{Function, Program};
-use warpforge_hlo::{TensorType, Type};
-use warpforge_tensor::Tensor;
 
 use crate::EngineError;
 use crate::fuse::Fusion;
-use crate::interface::random_value;
+use crate::interface::repeated_value;
 use crate::kernels::traffic;
 use crate::plan::{Executable, Options, alone};
 use crate::pool::Pool;
@@ -43,24 +41,41 @@ impl Measured {
     }
 }
 
-/// What there are two ways for, and which of them rules have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// Products and a loop between them as one kernel; otherwise apart.
-    Together,
-    /// A product or a convolution by own tiles; otherwise by the vendor library.
+/// Who computes a product or a convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// Tiles of our own.
     Tiles,
-    /// By the vendor library; otherwise by own tiles.
+    /// The vendor library.
     Library,
 }
 
+impl Maker {
+    /// The other one.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Tiles => Self::Library,
+            Self::Library => Self::Tiles,
+        }
+    }
+}
+
+/// What rules have, where there are two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Products and a loop between them as one kernel; otherwise apart.
+    Together,
+    /// A product or a convolution by this one; otherwise by the other.
+    By(Maker),
+}
+
 impl Way {
-    /// Its name, for people and as the beginning of a choice's name.
+    /// Its name, as a choice's begins.
     pub fn name(self) -> &'static str {
         match self {
             Self::Together => "together",
-            Self::Tiles => "tiles",
-            Self::Library => "library",
+            Self::By(Maker::Tiles) => "tiles",
+            Self::By(Maker::Library) => "library",
         }
     }
 }
@@ -222,7 +237,7 @@ impl Open {
         }
         let (mut inputs, mut fixed) = (Vec::new(), HashMap::new());
         for (place, argument) in main.arguments.iter().enumerate() {
-            match made_up(main.ty(argument.value), place as u64)? {
+            match repeated_value(main.ty(argument.value), 0, place as u64)? {
                 Value::Tensor(tensor) if self.fixed.contains(&place) => {
                     fixed.insert(place, tensor);
                 }
@@ -232,7 +247,7 @@ impl Open {
         let made = Options { memory_bytes: Some(most), arithmetic, fixed, ..Options::default() };
         let other = match self.way {
             Way::Together => Options { fusion: Fusion::NoChains, ..made.clone() },
-            Way::Tiles | Way::Library => Options { others: true, ..made.clone() },
+            Way::By(_) => Options { others: true, ..made.clone() },
         };
         let compiled =
             |options: &Options| Executable::compile(&self.program, Arc::clone(pool), options);
@@ -257,23 +272,4 @@ impl Open {
         }
         Ok(Some(fastest))
     }
-}
-
-/// A value of a type, quickly made: some random numbers again and again.
-fn made_up(ty: &Type, stream: u64) -> Result<Value, EngineError> {
-    /// A prime, so that no two rows begin alike.
-    const SOME: usize = 8191;
-    let Some((tensor, shape)) = ty.tensor().and_then(|tensor| Some((tensor, tensor.shape()?)))
-    else {
-        return random_value(ty, 0, stream);
-    };
-    let dtype = tensor.storage();
-    let some = Type::Tensor(TensorType::new(dtype, &[SOME.min(shape.elements())]));
-    let Value::Tensor(some) = random_value(&some, 0, stream)? else {
-        return random_value(ty, 0, stream);
-    };
-    let length = shape.elements() * dtype.bytes();
-    let bytes = some.bytes().repeat(length.div_ceil(some.bytes().len().max(1)));
-    let bytes = &bytes[..length];
-    Ok(Value::Tensor(Tensor::new(dtype, shape, bytes)?))
 }

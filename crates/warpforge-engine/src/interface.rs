@@ -121,6 +121,22 @@ pub fn random_value(ty: &Type, seed: u64, index: u64) -> Result<Value, EngineErr
     })
 }
 
+/// A value of a type, quickly made: some random numbers again and again.
+pub fn repeated_value(ty: &Type, seed: u64, index: u64) -> Result<Value, EngineError> {
+    /// A prime, so that no two rows begin alike.
+    const SOME: usize = 65_537;
+    let Some((tensor, shape)) = ty.tensor().and_then(|tensor| Some((tensor, tensor.shape()?)))
+    else {
+        return random_value(ty, seed, index);
+    };
+    let dtype = tensor.storage();
+    let some = TensorType::new(dtype, &[SOME.min(shape.elements())]);
+    let some = random_tensor(&some, mixed(seed.wrapping_add(step(index))))?;
+    let length = shape.elements() * dtype.bytes();
+    let bytes = some.bytes().repeat(length.div_ceil(some.bytes().len().max(1)));
+    Ok(Value::Tensor(Tensor::new(dtype, shape, &bytes[..length])?))
+}
+
 fn step(index: u64) -> u64 {
     index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

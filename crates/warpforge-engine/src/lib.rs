@@ -33,12 +33,12 @@ pub const LIBRARY_NOTICES: Option<&str> = Some(warpforge_onednn::NOTICES);
 #[cfg(not(feature = "onednn"))]
 pub const LIBRARY_NOTICES: Option<&str> = None;
 
-pub use choices::{Asked, Choices, Measured, Way};
+pub use choices::{Asked, Choices, Maker, Measured, Way};
 pub use error::{EngineError, Place};
 pub use fuse::Fusion;
 pub use kernels::Cost;
 pub use plan::{
-    Audited, Executable, Memory, Options, Sequence, StepReport, fused, loops as loops_of,
-    normalized, op_alone, rounding, rounding_of,
+    Audited, Executable, Memory, Options, Sequence, StepReport, fused, loops_of, normalized,
+    op_alone, rounding, rounding_of,
 };
 pub use products::{Arithmetic, has_bf16_products};

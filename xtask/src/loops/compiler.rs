@@ -16,7 +16,7 @@ use warpforge_engine::{Options, interface, loops_of};
 use warpforge_hlo::parse_verified;
 use warpforge_tensor::{Shape, Tensor};
 
-use super::{measured, repeated};
+use super::measured;
 use crate::measurement::{Goal, Row};
 
 /// Bytes of a tensor: two or three of them stay in a cache of the second level.
@@ -92,7 +92,8 @@ pub(super) fn row(
     let arguments = interface::arguments(program.main().context("no function")?);
     let mut inputs = Vec::new();
     for (index, argument) in arguments.iter().enumerate() {
-        let Value::Tensor(tensor) = repeated(&argument.ty, index as u64)? else {
+        let Value::Tensor(tensor) = interface::repeated_value(&argument.ty, 1, index as u64)?
+        else {
             bail!("{name}: an input that is no tensor");
         };
         inputs.push(tensor);

@@ -12,9 +12,9 @@ pub(crate) use tiled::{TiledConvolution, bytes as tiled_bytes, overwrites, round
 
 use warpforge_tensor::DType;
 
-use crate::choices::Way;
+use crate::choices::Maker;
 use crate::epilogue::Tail;
-use crate::products::{Arithmetic, By};
+use crate::products::Arithmetic;
 
 /// Sizes and distances of an operand, in the library's order of dimensions: batch (or groups and output features), features,
 /// then space.
@@ -52,7 +52,8 @@ pub(crate) struct Convolution {
     pub(crate) order: Vec<usize>,
     /// What is done to each element, in order.
     pub(crate) tails: Vec<Tail>,
-    pub(crate) by: By,
+    /// Who is to compute it; none: whoever usually is the fastest.
+    pub(crate) by: Option<Maker>,
     /// Whether there is a second result: the first one rounded to bf16.
     pub(crate) rounded: bool,
     /// The operand in whose place the result may lie: each element is read by the one who writes it, before.
@@ -75,12 +76,12 @@ impl Convolution {
     }
 }
 
-/// Which kernel rules have for a convolution that tiles and the vendor library could compute; none where only one could.
-pub(crate) fn way(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Way> {
+/// Who computes a convolution by rules that tiles and the vendor library could compute; none where only one could.
+pub(crate) fn ruled(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Maker> {
     let takes = |by| tiled::takes(&Convolution { by, ..convolution.clone() }, arithmetic);
     match cfg!(feature = "onednn") {
-        true if takes(By::Rules) => Some(Way::Tiles),
-        true if takes(By::Tiles) => Some(Way::Library),
+        true if takes(None) => Some(Maker::Tiles),
+        true if takes(Some(Maker::Tiles)) => Some(Maker::Library),
         _ => None,
     }
 }

@@ -7,7 +7,6 @@ use warpforge_tensor::DType;
 use super::{Convolution, Dimensions, Direction, is_channels_last};
 use crate::epilogue::{Operands, Tail, read};
 use crate::pattern::sizes;
-use crate::products::By;
 use crate::view::View;
 
 /// The convolution a function computes, where it is one that the library would take. With `tails` also what follows it may be in it.
@@ -187,7 +186,7 @@ impl Given<'_> {
             offsets: [self.left.offset, self.right.offset],
             order: result,
             tails: Vec::new(),
-            by: By::Rules,
+            by: None,
             rounded: false,
             over: None,
         })

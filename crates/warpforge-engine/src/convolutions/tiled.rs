@@ -9,15 +9,16 @@ use warpforge_tensor::DType;
 use super::recognize::placed;
 use super::{Convolution, Dimensions, Direction};
 use crate::EngineError;
+use crate::choices::Maker;
 use crate::epilogue::{Tail, overwritten, reads};
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
+use crate::products::Arithmetic;
 use crate::products::tiles::{
     Finish, Image, Lying, Out, WindowOperands, Windows, has_matrix_unit, pieces,
 };
-use crate::products::{Arithmetic, By};
 use crate::view::View;
 
 /// Features of input and result at least: with fewer most of a step of the unit, or of a tile, is 0.
@@ -91,7 +92,10 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
         Direction::Kernel => return None,
     };
     let (columns, depth) = if forward { (first, second) } else { (second, first) };
-    if !has_matrix_unit() || convolution.by == By::Library || (!forward && strides != [1, 1]) {
+    if !has_matrix_unit()
+        || convolution.by == Some(Maker::Library)
+        || (!forward && strides != [1, 1])
+    {
         return None;
     }
     if depth.0 != features || features < LEAST_FEATURES || columns.0 < LEAST_FEATURES {
@@ -141,7 +145,8 @@ fn taken(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Windows> {
     // pixels as they lie here too, and those that make many features of few: to pack those few costs little, and much is done to
     // the result, which is done here to each tile.
     let widens = kernel_height.0 * kernel_width.0 == 1 && columns.0 >= 2 * features;
-    let library = cfg!(feature = "onednn") && numbers == DType::BF16 && convolution.by != By::Tiles;
+    let library =
+        cfg!(feature = "onednn") && numbers == DType::BF16 && convolution.by != Some(Maker::Tiles);
     (!library || widens || windows.reads_in_place()).then_some(windows)
 }
 

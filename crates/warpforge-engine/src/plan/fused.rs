@@ -17,7 +17,7 @@ pub fn normalized(program: &Program, options: &Options) -> Result<Program, Engin
 }
 
 /// The loops that a program is fused to: chains of ops on elements, and reductions of rows.
-pub fn loops(program: &Program, options: &Options) -> Result<Vec<LoopKernel>, EngineError> {
+pub fn loops_of(program: &Program, options: &Options) -> Result<Vec<LoopKernel>, EngineError> {
     let name = entry_name(program, options)?;
     let program = normalized(program, options)?;
     let clusters = fuse(entry(&program, &name)?, options)?;

@@ -21,6 +21,6 @@ pub(crate) use control::Control;
 pub(crate) use executable::Settings;
 use executable::entry_name;
 pub use executable::{Executable, Memory, Options};
-pub use fused::{fused, loops, normalized};
+pub use fused::{fused, loops_of, normalized};
 pub use report::StepReport;
 pub use sequence::Sequence;

@@ -18,7 +18,7 @@ pub(crate) use tiles::TiledProduct;
 use warpforge_tensor::DType;
 
 use self::tiles::TiledBatch;
-use crate::choices::Way;
+use crate::choices::Maker;
 use crate::epilogue::Tail;
 use crate::view::View;
 
@@ -30,28 +30,6 @@ pub enum Arithmetic {
     Fastest,
     /// In f32 throughout.
     Plain,
-}
-
-/// Which kernel is to compute a product or a convolution, of those that could.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum By {
-    /// The one that usually is the fastest.
-    #[default]
-    Rules,
-    /// Own tiles.
-    Tiles,
-    /// The vendor library.
-    Library,
-}
-
-impl By {
-    /// The other way than the one that rules have.
-    pub(crate) fn other(way: Way) -> Self {
-        match way {
-            Way::Library => Self::Tiles,
-            Way::Tiles | Way::Together => Self::Library,
-        }
-    }
 }
 
 /// Whether this machine has instructions for products of bf16.
@@ -75,15 +53,15 @@ pub(crate) fn is_for_library(product: &Product) -> bool {
     cfg!(feature = "onednn") && (!narrow || has_bf16_products())
 }
 
-/// Which kernel rules have for a product that tiles and the vendor library could compute; none where only one could. `fixed`
-/// says whether the right operand never changes.
-pub(crate) fn way(product: &Product, fixed: bool, arithmetic: Arithmetic) -> Option<Way> {
+/// Who computes a product by rules that tiles and the vendor library could compute; none where only one could. `fixed` says
+/// whether the right operand never changes.
+pub(crate) fn ruled(product: &Product, fixed: bool, arithmetic: Arithmetic) -> Option<Maker> {
     let takes = tiles::takes(product, arithmetic) || TiledBatch::takes(product, arithmetic);
     if !takes || !is_for_library(product) {
         return None;
     }
     let by_tiles = !product.batch.is_empty() || fixed || tiles::worth_packing(product);
-    Some(if by_tiles { Way::Tiles } else { Way::Library })
+    Some(if by_tiles { Maker::Tiles } else { Maker::Library })
 }
 
 /// One index of a product and how far apart its elements are: in the left operand, in the right one, in the cluster's result.
@@ -118,7 +96,8 @@ pub(crate) struct Product {
     pub(crate) tails: Vec<Tail>,
     /// The shape of the product's own result, and where its elements lie in the cluster's.
     pub(crate) result: View,
-    pub(crate) by: By,
+    /// Who is to compute it; none: whoever usually is the fastest.
+    pub(crate) by: Option<Maker>,
     pub(crate) handed: Handed,
     /// The operand in whose place the result may lie: each element is read by the one who writes it, before.
     pub(crate) over: Option<usize>,

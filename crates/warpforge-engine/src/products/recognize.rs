@@ -4,7 +4,7 @@
 use warpforge_hlo::ir::{DotGeneral, Function, Op, OpKind, ValueId};
 use warpforge_tensor::DType;
 
-use super::{By, Handed, Index, Product};
+use super::{Handed, Index, Product};
 use crate::epilogue::{Operands, read};
 use crate::pattern::sizes;
 use crate::view::View;
@@ -151,7 +151,7 @@ fn strided(
         depth: single(&joined(depth))?,
         tails: Vec::new(),
         result: out,
-        by: By::Rules,
+        by: None,
         handed: Handed::default(),
         over: None,
     })

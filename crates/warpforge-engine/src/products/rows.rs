@@ -3,7 +3,7 @@
 use warpforge_tensor::DType;
 
 use super::recognize::stride_in;
-use super::{By, Handed, Index, Product};
+use super::{Handed, Index, Product};
 use crate::epilogue::Tail;
 use crate::view::View;
 
@@ -74,7 +74,7 @@ impl Rows {
             depth: whole.depth,
             tails,
             result: View::row_major(&[rows, whole.columns.size]),
-            by: By::Rules,
+            by: None,
             handed: Handed::default(),
             over: None,
         };

@@ -339,23 +339,29 @@ impl Emitter<'_> {
     /// Numbers rounded to bf16 in the upper halves of words; what is no number stays none.
     fn round_upper(&mut self, from: usize, to: usize) -> Result<(), Unsupported> {
         let [none] = self.truth_registers()?;
-        let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
-        let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
-        let [one, half, quiet] =
-            [1, 0x7fff, 0x0040_0000].map(|bits| self.assembler.everywhere(bits));
-        let whole = zmm(to);
-        self.assembler.push(Instruction::with3(shift, whole, zmm(from), 16_u32)?);
-        let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
-        self.assembler.push(Instruction::with3(and, whole, whole, one)?);
-        self.assembler.push(Instruction::with3(add, whole, whole, half)?);
-        self.assembler.push(Instruction::with3(add, whole, whole, zmm(from))?);
+        self.round_finite(from, to)?;
+        let quiet = self.assembler.everywhere(0x0040_0000);
         let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
         let (from, none) = (zmm(from), truth(none));
         self.assembler.push(Instruction::with4(compare, none, from, from, UNORDERED)?);
         let or = Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32;
-        let mut or = Instruction::with3(or, whole, from, quiet)?;
+        let mut or = Instruction::with3(or, zmm(to), from, quiet)?;
         or.set_op_mask(none);
         self.assembler.push(or);
+        Ok(())
+    }
+
+    /// The same, but what is no number need not stay none.
+    fn round_finite(&mut self, from: usize, to: usize) -> Result<(), Unsupported> {
+        let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
+        let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+        let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
+        let [one, half] = [1, 0x7fff].map(|bits| self.assembler.everywhere(bits));
+        let whole = zmm(to);
+        self.assembler.push(Instruction::with3(shift, whole, zmm(from), 16_u32)?);
+        self.assembler.push(Instruction::with3(and, whole, whole, one)?);
+        self.assembler.push(Instruction::with3(add, whole, whole, half)?);
+        self.assembler.push(Instruction::with3(add, whole, whole, zmm(from))?);
         Ok(())
     }
 
@@ -378,19 +384,8 @@ impl Emitter<'_> {
 
     /// Numbers as bf16, side by side, by their bits; what is no number need not stay none.
     fn round_by_steps(&mut self, from: usize, to: usize) -> Result<(), Unsupported> {
-        let shift = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
-        let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
-        let whole = zmm(to);
-        let [one, half] = [1, 0x7fff].map(|bits| self.assembler.everywhere(bits));
-        self.assembler.push(Instruction::with3(shift, whole, zmm(from), 16_u32)?);
-        let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
-        self.assembler.push(Instruction::with3(and, whole, whole, one)?);
-        self.assembler.push(Instruction::with3(add, whole, whole, half)?);
-        self.assembler.push(Instruction::with3(add, whole, whole, zmm(from))?);
-        self.assembler.push(Instruction::with3(shift, whole, whole, 16_u32)?);
-        let code = Code::EVEX_Vpmovdw_ymmm256_k1z_zmm;
-        self.assembler.push(Instruction::with2(code, ymm(to), whole)?);
-        Ok(())
+        self.round_finite(from, to)?;
+        self.side_by_side(to)
     }
 
     fn make_one(&mut self, value: Value, op: One, a: Value) -> Result<(), Unsupported> {

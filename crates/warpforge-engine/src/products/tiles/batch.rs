@@ -8,10 +8,11 @@ use warpforge_tensor::DType;
 
 use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::EngineError;
+use crate::choices::Maker;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::pool::Pool;
-use crate::products::{Arithmetic, By, Index, Product};
+use crate::products::{Arithmetic, Index, Product};
 
 /// Matrices below this many rows or columns are packed for too little work.
 const LEAST: usize = 64;
@@ -76,7 +77,7 @@ fn oriented(product: &Product) -> Product {
 fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, batch, dtypes, .. } = product;
     let large = rows.size >= LEAST && columns.size >= LEAST && depth.size >= COLUMNS;
-    if product.by == By::Library || batch.is_empty() || !large {
+    if product.by == Some(Maker::Library) || batch.is_empty() || !large {
         return None;
     }
     if product.count() < FEWEST || *dtypes != [DType::F32; 3] {

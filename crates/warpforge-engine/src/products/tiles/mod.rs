@@ -28,8 +28,9 @@ pub(crate) use self::matrices::{Image, WindowOperands, Windows};
 pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips, spread};
 
 use self::multiplier::COLUMNS;
-use super::{Arithmetic, By, Product};
+use super::{Arithmetic, Product};
 use crate::EngineError;
+use crate::choices::Maker;
 use crate::epilogue::overwritten;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
@@ -149,7 +150,7 @@ pub(crate) fn takes(product: &Product, arithmetic: Arithmetic) -> bool {
 fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, .. } = product;
     let large = rows.size >= LEAST_ROWS && columns.size >= COLUMNS && depth.size >= COLUMNS;
-    if !product.batch.is_empty() || !large || product.by == By::Library {
+    if !product.batch.is_empty() || !large || product.by == Some(Maker::Library) {
         return None;
     }
     let multiplier = Multiplier::new(product, arithmetic).ok()?;
@@ -194,7 +195,7 @@ pub(crate) fn overwrites(product: &Product, fixed: bool, arithmetic: Arithmetic)
 /// matters where something else could take the product.
 pub(crate) fn worth_packing(product: &Product) -> bool {
     const LEAST_ROWS: usize = 128;
-    product.rows.size >= LEAST_ROWS || product.by == By::Tiles
+    product.rows.size >= LEAST_ROWS || product.by == Some(Maker::Tiles)
 }
 
 impl TiledProduct {

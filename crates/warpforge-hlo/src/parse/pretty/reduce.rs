@@ -1,6 +1,6 @@
 //! `stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : ...`, or with the reducer written out.
 
-use crate::attribute::{Attribute, Attributes};
+use crate::attribute::Attribute;
 use crate::ir::{Binary, Op, OpKind, Region, ValueId};
 use crate::parse::body::Read;
 use crate::parse::cursor::Parse;
@@ -87,13 +87,8 @@ impl Parser<'_> {
             vec![self.new_value("", scalar.clone())?, self.new_value("", scalar.clone())?];
         let result = self.new_value("", scalar)?;
         let op = |kind, operands: Vec<ValueId>, results| Op {
-            kind,
-            operands,
-            results,
-            regions: Vec::new(),
-            attributes: Attributes::default(),
-            location: None,
             offset: self.cursor.at,
+            ..Op::new(kind, operands, results)
         };
         let ops = vec![
             op(OpKind::Binary(binary), arguments.clone(), vec![result]),

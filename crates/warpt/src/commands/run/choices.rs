@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use warpforge_engine::{Asked, Choices, Measured, Way};
+use warpforge_engine::{Asked, Choices, Maker, Measured, Way};
 
 use super::kept;
 
@@ -47,8 +47,8 @@ pub(super) fn lines(choices: &Choices) -> Vec<String> {
     for Asked { way, times, measured: Measured { rules, other } } in choices.asked() {
         let [about, as_ruled, otherwise] = match way {
             Way::Together => ["chains of products", "together", "apart"],
-            Way::Tiles => ["products and convolutions", "by tiles", "by the library"],
-            Way::Library => ["products and convolutions", "by the library", "by tiles"],
+            Way::By(Maker::Tiles) => ["products and convolutions", "by tiles", "by the library"],
+            Way::By(Maker::Library) => ["products and convolutions", "by the library", "by tiles"],
         };
         let (side, gain) = match (Measured { rules, other }).is_other() {
             true => (otherwise, rules / other),

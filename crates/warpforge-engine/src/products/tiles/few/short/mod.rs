@@ -173,7 +173,7 @@ impl Short {
 mod tests {
     use super::*;
     use crate::pool::Placement;
-    use crate::products::{By, Handed, Index};
+    use crate::products::{Handed, Index};
     use crate::view::View;
 
     const COLUMNS: usize = 40;
@@ -191,7 +191,7 @@ mod tests {
             depth: index(DEPTH, 1, 1, 0),
             tails: Vec::new(),
             result: View::row_major(&[1, COLUMNS]),
-            by: By::Rules,
+            by: None,
             handed: Handed::default(),
             over: None,
         }
