@@ -38,7 +38,7 @@ fn each_type(text: &str) -> [String; 3] {
 
 #[test]
 fn every_edge_of_a_tile() {
-    for rows in [48, 49, 53, 59, 60, 71] {
+    for rows in (48..62).chain([71]) {
         for columns in [32, 33, 48, 63, 64, 97] {
             for text in plain(rows, 40 + rows % 7, columns) {
                 is_product(&check_with_weights(&text));
@@ -51,9 +51,11 @@ fn every_edge_of_a_tile() {
 fn slices_and_blocks() {
     let shapes = [(50, 512, 40), (50, 1024, 40), (50, 1025, 40), (55, 2500, 700), (800, 64, 70)];
     for (rows, depth, columns) in shapes {
-        for text in plain(rows, depth, columns) {
-            is_product(&check_with_weights(&text));
-        }
+        let reports = plain(rows, depth, columns).map(|text| check_with_weights(&text));
+        reports.iter().for_each(|report| is_product(report));
+        // Where there are tiles for f32, no type is left to plain loops.
+        let [wide, narrow @ ..] = reports.map(|report| report[0].backend);
+        assert!(wide != "tiles" || !narrow.contains(&"portable"), "{rows} {depth} {columns}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::choices::Maker;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::pool::Pool;
-use crate::products::{Arithmetic, Index, Product};
+use crate::products::{Arithmetic, Index, Product, has_bf16_products};
 
 /// Matrices below this many rows or columns are packed for too little work.
 const LEAST: usize = 64;
@@ -80,7 +80,8 @@ fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     if product.by == Some(Maker::Library) || batch.is_empty() || !large {
         return None;
     }
-    if product.count() < FEWEST || *dtypes != [DType::F32; 3] {
+    let best = *dtypes == [DType::F32; 3] || !has_bf16_products();
+    if product.count() < FEWEST || !best {
         return None;
     }
     let product = oriented(product);

@@ -338,23 +338,18 @@ impl FinishAt {
         })
     }
 
-    /// Adds the sums of earlier slices.
-    ///
-    /// # Safety
-    ///
-    /// The machine has 512-bit vectors; `out` leads to the result, of f32, the place is in it, and nobody writes it meanwhile.
+    /// The part of the result that a tile is: of f32, it keeps the sums of a slice until the next.
     #[inline(always)]
-    pub(super) unsafe fn add_what_is_there(&self, sums: &mut Sums, place: &Place, out: *mut u8) {
-        let there = self.out.beside(place, out);
-        // SAFETY: the caller's promise.
-        unsafe { combine(sums, With::Add, &there, None, place.columns) };
+    pub(super) fn beside(&self, place: &Place, out: *mut u8) -> Beside {
+        self.out.beside(place, out)
     }
 
     /// Does what follows the product and puts the tile where it belongs.
     ///
     /// # Safety
     ///
-    /// As for [`Self::store`], and the inputs are those of the kernel.
+    /// The machine has 512-bit vectors; the inputs are those of the kernel, `out` leads to the result, the place is in it, and
+    /// nobody else uses it meanwhile.
     #[inline(always)]
     pub(super) unsafe fn finish(
         &self,
@@ -420,16 +415,5 @@ impl FinishAt {
                 activate(Isa::detected(), *activation, sums.as_flattened_mut());
             }
         }
-    }
-
-    /// Puts the tile where it belongs.
-    ///
-    /// # Safety
-    ///
-    /// The machine has 512-bit vectors; `out` leads to the result, the place is in it, and nobody else uses it meanwhile.
-    #[inline(always)]
-    pub(super) unsafe fn store(&self, sums: &mut Sums, place: &Place, out: *mut u8) {
-        // SAFETY: the caller's promise.
-        unsafe { write(sums, &self.out.beside(place, out), place.columns) };
     }
 }

@@ -83,10 +83,11 @@ impl Room {
         let rows = multiplier.product.rows.size;
         let block = rows.min(multiplier.block_rows());
         let blocks = multiplier.own_blocks(threads);
-        let (strip_bytes, panels) = match &blocks {
-            Some(blocks) => {
-                let most = blocks.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
-                let each = multiplier.slice_bytes(most);
+        let longest = |blocks: &Vec<Range<usize>>| blocks.iter().map(Range::len).max();
+        let own_rows = blocks.as_ref().map(|blocks| longest(blocks).unwrap_or(0));
+        let (strip_bytes, panels) = match own_rows {
+            Some(rows) => {
+                let each = multiplier.slice_bytes(rows);
                 (each, each * threads.max(1))
             }
             None => {
@@ -102,8 +103,11 @@ impl Room {
             None => 0,
         };
         let sums = panels + panel_bytes;
-        let together = if own_panels.is_some() { rows } else { block };
-        let sum_bytes = multiplier.sum_bytes(together, multiplier.group());
+        let sum_bytes = match own_rows {
+            Some(rows) => multiplier.sum_bytes(rows, multiplier.panel_count()),
+            None if own_panels.is_some() => multiplier.sum_bytes(rows, multiplier.group()),
+            None => multiplier.sum_bytes(block, multiplier.group()),
+        };
         let bytes = sums + sum_bytes * threads.max(1);
         Self { blocks, strip_bytes, panels, own_panels, sums, sum_bytes, bytes }
     }
@@ -282,7 +286,7 @@ impl TiledProduct {
                         Strips::Unpacked { left: launch.inputs[left], room, phases }
                     },
                     panels: self.panels_of(launch, place),
-                    sums: launch.sums,
+                    sums: launch.sums.wrapping_add(place * self.room.sum_bytes),
                     inputs: launch.inputs,
                     out: launch.out,
                 };

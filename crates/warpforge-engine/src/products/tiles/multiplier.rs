@@ -104,11 +104,6 @@ impl Multiplier {
         if sizes.contains(&0) || !product.dtypes.iter().all(known) {
             return unsupported("a product that tiles do not take");
         }
-        // Between slices vectors keep sums in the result.
-        let keeps = product.depth.size <= vectors::DEPTH || product.dtypes[2] == DType::F32;
-        if form == Form::Vectors && !keeps {
-            return unsupported("a narrow result of several slices");
-        }
         Ok(Self { product: product.clone(), finish: Finish::new(product)?, form })
     }
 
@@ -307,9 +302,18 @@ impl Multiplier {
     /// Bytes of sums that are not finished, while so many rows are multiplied with so many panels.
     pub(crate) fn sum_bytes(&self, rows: usize, panels: usize) -> usize {
         match self.form {
+            Form::Vectors if self.keeps_sums() => {
+                rows.next_multiple_of(vectors::ROWS) * panels * COLUMNS * size_of::<f32>()
+            }
             Form::Vectors => 0,
             Form::Matrices(numbers) => numbers.sum_bytes(self.product.depth.size, rows, panels),
         }
+    }
+
+    /// Whether vectors keep the sums of a slice of the depth in a room of their own until the next: the result is too narrow for
+    /// them.
+    pub(super) fn keeps_sums(&self) -> bool {
+        self.product.depth.size > vectors::DEPTH && self.product.dtypes[2] != DType::F32
     }
 
     /// Packs a panel of a matrix.

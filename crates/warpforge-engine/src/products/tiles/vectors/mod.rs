@@ -1,13 +1,18 @@
 //! Tiles of f32 in vector registers.
 //!
 //! A tile's sums are taken over a slice of the depth that keeps a block of strips in the second-level cache, while the panel
-//! at hand passes through all of them; the next panel is fetched meanwhile. Between slices sums are kept in the result.
+//! at hand passes through all of them; the next panel is fetched meanwhile. Between slices sums are kept in the result, or in room
+//! of their own where the result is narrower than they are.
 #![allow(unsafe_code)]
 
 mod pack;
 mod tile;
+#[cfg(target_arch = "x86_64")]
+mod whole;
 
 use std::ops::Range;
+
+use warpforge_tensor::DType;
 
 pub(super) use self::tile::ROWS;
 
@@ -15,7 +20,9 @@ use self::pack::Lines;
 use self::tile::{Operands, Tile};
 use super::finish::Place;
 use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
+use super::rows::{Beside, combine, write};
 use crate::caches;
+use crate::epilogue::With;
 use crate::observe::Phase;
 use crate::products::Product;
 
@@ -36,10 +43,10 @@ pub(super) fn block_rows(depth: usize) -> usize {
     rows_within(caches::second_bytes() / 4 * 3, depth)
 }
 
-/// Rows whose strips of one slice have so many bytes, in whole strips.
+/// Rows whose strips of one slice have about so many bytes, in whole strips.
 fn rows_within(bytes: usize, depth: usize) -> usize {
     let row = slice_length(depth) * size_of::<f32>();
-    (bytes / row.max(1)).clamp(LEAST, BLOCK) / ROWS * ROWS
+    (bytes / row.max(1)).clamp(LEAST, BLOCK).next_multiple_of(ROWS)
 }
 
 /// Panels of a task at most: what they read of the strips is then fetched once for all of them.
@@ -256,7 +263,7 @@ pub(super) unsafe fn multiply(
                 }
                 Panels::Unpacked { .. } => unreachable!("vectors are given all columns packed"),
             };
-            for (turn, strip) in strips.clone().enumerate() {
+            for (number, strip) in strips.clone().enumerate() {
                 let first = begin + strip * ROWS;
                 let count = ROWS.min(end - first);
                 let packed = strip * ROWS * slice.len();
@@ -275,7 +282,7 @@ pub(super) unsafe fn multiply(
                     }
                 };
                 // A tile asks for a part of the next panel, so that all of it is there after a few of them.
-                let turn = turn % tile::PARTS;
+                let turn = number % tile::PARTS;
                 let (next, next_step) = match part.panels {
                     Panels::Packed(_) | Panels::Unpacked { .. } => {
                         let ahead = turn * COLUMNS * slice.len() / tile::PARTS;
@@ -297,15 +304,27 @@ pub(super) unsafe fn multiply(
                 // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
                 unsafe { tile.multiply(count, slice.len(), &operands, &mut soon) };
                 let sums = tile.rows_mut(count);
+                let kept = match multiplier.keeps_sums() {
+                    true => {
+                        let tiles = (panel - panels.start) * strips.len() + number;
+                        Beside {
+                            start: part.sums.wrapping_add(tiles * size_of::<Tile>()),
+                            row: COLUMNS as isize,
+                            column: 1,
+                            dtype: DType::F32,
+                        }
+                    }
+                    false => at.beside(&place, part.out),
+                };
                 // SAFETY: the caller's promise; the tile lies within the result.
                 unsafe {
                     if !begins {
-                        at.add_what_is_there(sums, &place, part.out);
+                        combine(sums, With::Add, &kept, None, wide);
                     }
                     if ends {
                         at.finish(sums, &place, part.inputs, part.out);
                     } else {
-                        at.store(sums, &place, part.out);
+                        write(sums, &kept, wide);
                     }
                 }
             }

@@ -181,11 +181,16 @@ impl Lines {
         }
     }
 
-    /// Lines that lie one after the other: sixteen numbers of four lines at a time.
+    /// Lines that lie one after the other: sixteen numbers of four lines at a time. The last four may be among those before.
     #[inline(always)]
     unsafe fn transpose<T: Wide>(&self, from: *const T, to: *mut f32, width: usize) {
-        let (lines, steps) = (self.count / 4 * 4, self.length / 16 * 16);
-        for line in (0..lines).step_by(4) {
+        let Some(last) = self.count.checked_sub(4) else {
+            // SAFETY: the caller's promise.
+            return unsafe { self.gather(from, to, width, 0..self.count, 0..self.length) };
+        };
+        let steps = self.length / 16 * 16;
+        for line in (0..self.count).step_by(4) {
+            let line = line.min(last);
             for step in (0..steps).step_by(16) {
                 // SAFETY: the caller's promise.
                 unsafe {
@@ -196,10 +201,7 @@ impl Lines {
             }
         }
         // SAFETY: the caller's promise.
-        unsafe {
-            self.gather(from, to, width, lines..self.count, 0..steps);
-            self.gather(from, to, width, 0..self.count, steps..self.length);
-        }
+        unsafe { self.gather(from, to, width, 0..self.count, steps..self.length) };
     }
 
     /// Lines at any distances.

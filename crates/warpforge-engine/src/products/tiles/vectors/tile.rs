@@ -6,17 +6,19 @@ use std::arch::x86_64::__m512;
 
 use super::super::finish::Soon;
 use super::COLUMNS;
+#[cfg(target_arch = "x86_64")]
+use super::whole;
 
 /// Rows of a tile.
-pub(in super::super) const ROWS: usize = 12;
+pub(in super::super) const ROWS: usize = 14;
 /// In so many parts the panel after the present one is asked for.
 pub(super) const PARTS: usize = 8;
 
-const _: () =
-    assert!(16 % STEPS == 0 && 16 / STEPS == ROWS / 3, "a line of a row is asked for in turns");
-
 /// Steps of the depth between two requests for a line of the next panel: a part of it is asked for in one pass.
 pub(super) const STEPS: usize = PARTS * 16 / COLUMNS;
+
+/// How many steps ahead the panel is asked for: it is in the second-level cache.
+pub(super) const AHEAD: isize = 8;
 
 /// What a tile is computed from. Columns lie side by side, and so do rows, or each row's numbers do; distances are counted in
 /// numbers.
@@ -67,22 +69,32 @@ impl Tile {
                     // SAFETY: the caller's promise.
                     $($count => unsafe {
                         match operands.left_row {
-                            1 => multiply::<$count>(depth, operands, soon, &mut self.0),
-                            _ => multiply_rows::<$count>(depth, operands, soon, &mut self.0),
+                            1 => multiply::<$count, true>(depth, operands, soon, &mut self.0),
+                            _ => multiply::<$count, false>(depth, operands, soon, &mut self.0),
                         }
                     },)+
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: the caller's promise.
+                    ROWS => unsafe {
+                        let sums = match operands.left_row {
+                            1 => whole::multiply(depth, operands, soon),
+                            _ => whole::multiply_rows(depth, operands, soon),
+                        };
+                        keep(&sums, &mut self.0);
+                    },
                     _ => unreachable!("a tile has {ROWS} rows"),
                 }
             };
         }
-        rows!(1 2 3 4 5 6 7 8 9 10 11 12);
+        rows!(1 2 3 4 5 6 7 8 9 10 11 12 13);
     }
 }
 
+/// The products of a slice of the depth, for fewer rows than a whole tile has. `BESIDE` says that rows lie side by side.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f")]
-unsafe fn multiply<const COUNT: usize>(
+unsafe fn multiply<const COUNT: usize, const BESIDE: bool>(
     depth: usize,
     operands: &Operands,
     soon: &mut Soon,
@@ -92,56 +104,34 @@ unsafe fn multiply<const COUNT: usize>(
         _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
         _mm512_setzero_ps,
     };
-    /// How many steps ahead the panel is asked for: it is in the second-level cache.
-    const AHEAD: isize = 8;
-
-    let Operands { mut left, left_step, mut right, right_step, mut next, next_step, .. } =
+    let Operands { mut left, left_row, left_step, mut right, right_step, mut next, next_step } =
         *operands;
+    let left_row = if BESIDE { 1 } else { left_row };
     let mut sums = [[_mm512_setzero_ps(); 2]; COUNT];
-    macro_rules! step {
-        () => {
-            // SAFETY: the caller's promise; asking for memory that is not there does nothing.
-            unsafe {
-                let columns = [_mm512_loadu_ps(right), _mm512_loadu_ps(right.add(16))];
-                let later = right.wrapping_offset(AHEAD * right_step);
-                _mm_prefetch::<_MM_HINT_T0>(later.cast());
-                _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(16).cast());
-                _mm_prefetch::<_MM_HINT_T0>(left.wrapping_offset(2 * AHEAD * left_step).cast());
-                for (row, sums) in sums.iter_mut().enumerate() {
-                    let value = _mm512_set1_ps(*left.add(row));
-                    sums[0] = _mm512_fmadd_ps(value, columns[0], sums[0]);
-                    sums[1] = _mm512_fmadd_ps(value, columns[1], sums[1]);
-                }
-                left = left.wrapping_offset(left_step);
-                right = right.wrapping_offset(right_step);
-            }
-        };
-    }
-    macro_rules! steps {
-        () => {
+    for step in 0..depth {
+        if step % STEPS == 0 {
             _mm_prefetch::<_MM_HINT_T1>(next.cast());
             next = next.wrapping_offset(next_step);
-            for _ in 0..STEPS {
-                step!();
+        }
+        // What the tile is combined with is asked for row by row, not long before.
+        if depth - step <= COUNT {
+            soon.ask_for_next();
+        }
+        // SAFETY: the caller's promise; asking for memory that is not there does nothing.
+        unsafe {
+            let columns = [_mm512_loadu_ps(right), _mm512_loadu_ps(right.add(16))];
+            let later = right.wrapping_offset(AHEAD * right_step);
+            _mm_prefetch::<_MM_HINT_T0>(later.cast());
+            _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(16).cast());
+            _mm_prefetch::<_MM_HINT_T0>(left.wrapping_offset(2 * AHEAD * left_step).cast());
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let value = _mm512_set1_ps(*left.offset(row as isize * left_row));
+                sums[0] = _mm512_fmadd_ps(value, columns[0], sums[0]);
+                sums[1] = _mm512_fmadd_ps(value, columns[1], sums[1]);
             }
-        };
-    }
-    // What the tile is combined with is asked for row by row, late enough to be still there and early enough to be there.
-    let all = depth / STEPS;
-    let before = all.saturating_sub(2 * COUNT);
-    let rows = COUNT.min(all);
-    for _ in 0..before {
-        steps!();
-    }
-    for _ in 0..rows {
-        soon.ask_for_next();
-        steps!();
-    }
-    for _ in before + rows..all {
-        steps!();
-    }
-    for _ in 0..depth % STEPS {
-        step!();
+        }
+        left = left.wrapping_offset(left_step);
+        right = right.wrapping_offset(right_step);
     }
     keep(&sums, tile);
 }
@@ -161,101 +151,8 @@ fn keep<const COUNT: usize>(sums: &[[__m512; 2]; COUNT], tile: &mut [[f32; COLUM
     }
 }
 
-/// The same where the numbers of each row lie side by side.
-#[cfg(target_arch = "x86_64")]
-#[inline(never)]
-#[target_feature(enable = "avx512f")]
-unsafe fn multiply_rows<const COUNT: usize>(
-    depth: usize,
-    operands: &Operands,
-    soon: &mut Soon,
-    tile: &mut [[f32; COLUMNS]; ROWS],
-) {
-    use std::arch::asm;
-    use std::arch::x86_64::{
-        _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
-        _mm512_setzero_ps,
-    };
-    /// How many steps ahead the panel is asked for, and how many numbers ahead a row.
-    const AHEAD: isize = 8;
-    const ROW_AHEAD: usize = 32;
-    /// Steps of which a row's numbers are a cache line.
-    const LINE: usize = 16;
-    /// Rows that are reached from one place: an address can be one place and once or twice a distance.
-    const NEAR: usize = 3;
-    const PLACES: usize = ROWS / NEAR;
-
-    let Operands { left, left_row, mut right, right_step, mut next, next_step, .. } = *operands;
-    let mut places = [left; PLACES];
-    for (at, place) in places.iter_mut().enumerate() {
-        *place = left.wrapping_offset((NEAR * at) as isize * left_row);
-    }
-    let mut sums = [[_mm512_setzero_ps(); 2]; COUNT];
-    macro_rules! step {
-        ($step:expr) => {
-            // SAFETY: the caller's promise; asking for memory that is not there does nothing.
-            unsafe {
-                let columns = [_mm512_loadu_ps(right), _mm512_loadu_ps(right.add(16))];
-                let later = right.wrapping_offset(AHEAD * right_step);
-                _mm_prefetch::<_MM_HINT_T0>(later.cast());
-                _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(16).cast());
-                // As if they might have changed: otherwise numbers of several steps, which lie side by side, are read
-                // together, and there are not registers for all of them.
-                let [a, b, c, d] = &mut places;
-                asm!(
-                    "/* {} {} {} {} */", inout(reg) *a, inout(reg) *b, inout(reg) *c, inout(reg) *d,
-                    options(pure, readonly, nostack, preserves_flags)
-                );
-                for (row, sums) in sums.iter_mut().enumerate() {
-                    let place = places[row / NEAR].offset((row % NEAR) as isize * left_row);
-                    let value = _mm512_set1_ps(*place.add($step));
-                    sums[0] = _mm512_fmadd_ps(value, columns[0], sums[0]);
-                    sums[1] = _mm512_fmadd_ps(value, columns[1], sums[1]);
-                }
-                right = right.wrapping_offset(right_step);
-            }
-        };
-    }
-    let lines = depth / LINE;
-    // What the tile is combined with is asked for a few rows at a time, not long before.
-    let before = lines.saturating_sub(2 * PLACES);
-    for line in 0..lines {
-        if line >= before && line < before + PLACES {
-            (0..NEAR).for_each(|_| soon.ask_for_next());
-        }
-        // The next line of some rows, then of the others.
-        let mut soon = left.wrapping_add(line * LINE + ROW_AHEAD);
-        for _ in 0..PLACES {
-            _mm_prefetch::<_MM_HINT_T1>(next.cast());
-            next = next.wrapping_offset(next_step);
-            for _ in 0..NEAR {
-                _mm_prefetch::<_MM_HINT_T0>(soon.cast());
-                soon = soon.wrapping_offset(left_row);
-            }
-            for step in 0..STEPS {
-                step!(step);
-            }
-            places.iter_mut().for_each(|place| *place = place.wrapping_add(STEPS));
-        }
-    }
-    for step in 0..depth % LINE {
-        step!(step);
-    }
-    keep(&sums, tile);
-}
-
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn multiply_rows<const COUNT: usize>(
-    _: usize,
-    _: &Operands,
-    _: &mut Soon,
-    _: &mut [[f32; COLUMNS]; ROWS],
-) {
-    unreachable!("tiles need 512-bit vectors");
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn multiply<const COUNT: usize>(
+unsafe fn multiply<const COUNT: usize, const BESIDE: bool>(
     _: usize,
     _: &Operands,
     _: &mut Soon,
