@@ -39,6 +39,11 @@ pub(crate) enum Tail {
     Activation(Activation),
 }
 
+/// Whether anything that an element is combined with is bf16.
+pub(crate) fn reads_bf16(tails: &[Tail]) -> bool {
+    tails.iter().any(|tail| matches!(tail, Tail::With { dtype: DType::BF16, .. }))
+}
+
 /// Whether one of what follows reads this operand of the cluster.
 pub(crate) fn reads(tails: &[Tail], operand: usize) -> bool {
     tails.iter().any(|tail| matches!(tail, Tail::With { operand: read, .. } if *read == operand))

@@ -9,7 +9,7 @@ use warpforge_engine::interface::random_value;
 use warpforge_engine::passes::{
     ChannelsLast, ExpandNormalization, FoldConstants, FoldViews, GeluByErf, InlineCalls,
     MergeProducts, NameCustomCalls, NarrowEarly, NarrowProducts, Pass, RemoveDeadCode, RepeatViews,
-    ScaleWeights, ShareEqualOps, SimplifyAlgebra, SplitBatches, SpreadLate,
+    ScaleWeights, ShareEqualOps, SimplifyAlgebra, SplitBatches, SpreadLate, WidenConvolutions,
 };
 use warpforge_engine::reference::{Interpreter, Value};
 use warpforge_hlo::{Program, parse_verified};
@@ -35,6 +35,7 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(SimplifyAlgebra),
         Box::new(SplitBatches),
         Box::new(SpreadLate),
+        Box::new(WidenConvolutions),
     ]
 }
 

@@ -234,8 +234,14 @@ impl Device {
         {
             return (tiled, None);
         }
-        if product.is_plain() && !is_for_library(product) {
-            return (Arc::new(Portable { product: product.clone(), cost }), None);
+        if !is_for_library(product) {
+            return match product.is_plain() {
+                true => (Arc::new(Portable { product: product.clone(), cost }), None),
+                false => {
+                    let reason = "no kernel of this machine takes the product with what follows it";
+                    (Arc::new(Interpreted::new(function, cost)), Some(reason.into()))
+                }
+            };
         }
         match crate::products::Library::new(product, &self.library, weights, cost) {
             Ok(library) => (Arc::new(library), None),

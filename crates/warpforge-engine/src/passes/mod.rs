@@ -21,6 +21,7 @@ mod simplify_algebra;
 mod split_batches;
 mod spread_late;
 mod weights;
+mod widen_convolutions;
 
 use std::collections::HashSet;
 
@@ -43,6 +44,7 @@ pub use share_equal_ops::ShareEqualOps;
 pub use simplify_algebra::SimplifyAlgebra;
 pub use split_batches::SplitBatches;
 pub use spread_late::SpreadLate;
+pub use widen_convolutions::WidenConvolutions;
 
 pub(crate) use fold_constants::tensor as constant_tensor;
 pub(crate) use rewrite::Rewriter;
@@ -93,6 +95,9 @@ pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>
         passes.push(Box::new(NarrowProducts));
     }
     passes.push(Box::new(NarrowEarly));
+    if !crate::products::has_bf16_products() {
+        passes.push(Box::new(WidenConvolutions));
+    }
     passes.push(Box::new(ChannelsLast));
     passes.push(Box::new(FoldViews));
     passes.push(Box::new(FoldConstants));

@@ -1,8 +1,8 @@
 //! Products of f32 take and give bf16, with sums in f32: everything between products stays as it was. This is the only
 //! pass that changes what is computed, and it runs only when asked for.
 
-use warpforge_hlo::ir::{Op, OpKind, Program, ValueId};
-use warpforge_hlo::types::{ElementType, TensorType};
+use warpforge_hlo::ir::{OpKind, Program, ValueId};
+use warpforge_hlo::types::TensorType;
 use warpforge_tensor::DType;
 
 use super::{Pass, Rewriter, rewrite};
@@ -30,33 +30,9 @@ impl Pass for NarrowProducts {
                     rewriter.copy(function, op);
                     continue;
                 }
-                let operands: Vec<ValueId> = op
-                    .operands
-                    .iter()
-                    .map(|operand| narrowed(&mut rewriter, *operand, op))
-                    .collect();
-                let Some(ty) = function.ty(op.results[0]).tensor().cloned() else {
-                    rewriter.copy(function, op);
-                    continue;
-                };
-                let narrow = rewriter.emit_one(op.kind.clone(), operands, of(&ty, DType::BF16), op);
-                let wide = rewriter.emit_one(OpKind::Convert, vec![narrow], ty, op);
-                rewriter.replace(op.results[0], wide);
+                rewriter.copy_as(function, op, DType::BF16);
             }
             Ok(rewriter.finish())
         })
-    }
-}
-
-fn of(ty: &TensorType, dtype: DType) -> TensorType {
-    TensorType { element: ElementType::Plain(dtype), ..ty.clone() }
-}
-
-/// A value as bf16.
-fn narrowed(rewriter: &mut Rewriter, operand: ValueId, op: &Op) -> ValueId {
-    let value = rewriter.value(operand);
-    match rewriter.tensor(value).cloned() {
-        Some(ty) => rewriter.emit_one(OpKind::Convert, vec![value], of(&ty, DType::BF16), op),
-        None => value,
     }
 }

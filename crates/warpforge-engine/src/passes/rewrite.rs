@@ -6,7 +6,8 @@
 
 use warpforge_hlo::attribute::{Attributes, Dense};
 use warpforge_hlo::ir::{Function, Op, OpKind, Region, Value, ValueId};
-use warpforge_hlo::types::{TensorType, Type};
+use warpforge_hlo::types::{ElementType, TensorType, Type};
+use warpforge_tensor::DType;
 
 /// A function under construction, from an old one.
 pub(crate) struct Rewriter {
@@ -147,6 +148,27 @@ impl Rewriter {
     pub(crate) fn copy(&mut self, old: &Function, op: &Op) {
         let copied = self.copied(old, op);
         self.ops.push(copied);
+    }
+
+    /// Copies an op of one result, but it takes and gives elements of another type; its result is converted to what it was.
+    pub(crate) fn copy_as(&mut self, old: &Function, op: &Op, dtype: DType) {
+        let as_type =
+            |ty: &TensorType| TensorType { element: ElementType::Plain(dtype), ..ty.clone() };
+        let Some(ty) = old.ty(op.results[0]).tensor().cloned() else {
+            return self.copy(old, op);
+        };
+        let mut operands = self.values(&op.operands);
+        for operand in &mut operands {
+            if let Some(ty) = self.tensor(*operand).map(as_type) {
+                *operand = self.emit_one(OpKind::Convert, vec![*operand], ty, op);
+            }
+        }
+        let result = self.emit_one(op.kind.clone(), operands, as_type(&ty), op);
+        let back = match ty.dtype() == Some(dtype) {
+            true => result,
+            false => self.emit_one(OpKind::Convert, vec![result], ty, op),
+        };
+        self.replace(op.results[0], back);
     }
 
     fn copied(&mut self, old: &Function, op: &Op) -> Op {

@@ -19,7 +19,7 @@ use warpforge_tensor::DType;
 
 use self::tiles::TiledBatch;
 use crate::choices::Maker;
-use crate::epilogue::Tail;
+use crate::epilogue::{Tail, reads_bf16};
 use crate::view::View;
 
 /// How products of f32 are computed.
@@ -46,10 +46,10 @@ fn has_bf16_vectors() -> bool {
     there
 }
 
-/// Whether the vendor library is there and good for a product: of bf16 it is slower than plain loops on a machine without
-/// instructions for them.
+/// Whether the vendor library is there and good for a product: where anything of it is bf16, the library is slower than plain
+/// loops on a machine without instructions for that.
 pub(crate) fn is_for_library(product: &Product) -> bool {
-    let narrow = product.dtypes[..2].contains(&DType::BF16);
+    let narrow = product.dtypes.contains(&DType::BF16) || reads_bf16(&product.tails);
     cfg!(feature = "onednn") && (!narrow || has_bf16_products())
 }
 

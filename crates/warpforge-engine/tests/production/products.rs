@@ -315,6 +315,26 @@ fn few_rows_of_a_batch() {
     }
 }
 
+/// Where a machine has tiles, no product of bf16 is left to plain loops, which are a hundred times slower: not of one row, not of
+/// rows between few and many, of weights or of what changes, in a batch or not.
+#[test]
+fn nothing_of_bf16_is_left_to_plain_loops() {
+    if !has_tiles() {
+        return;
+    }
+    let batch = "func.func @main(%x: tensor<3x20x70xOF>, %w: tensor<3x70x40xOF>) -> tensor<3x20x40xTO> {
+  %p = stablehlo.dot_general %x, %w, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<3x20x70xOF>, tensor<3x70x40xOF>) -> tensor<3x20x40xTO>
+  return %p : tensor<3x20x40xTO>
+}";
+    let shapes = [(1, 128, 40), (1, 10, 7), (5, 70, 33), (20, 2000, 30), (50, 1100, 64)];
+    let texts = shapes.map(|(rows, depth, columns)| plain(rows, depth, columns));
+    for text in texts.iter().chain([&each_type(batch)]).flatten() {
+        for report in [check_with_weights(text), check(text)] {
+            assert!(!backends(&report).contains(&"portable"), "{report:?}\n{text}");
+        }
+    }
+}
+
 /// Whichever of two kernels computes a product, and what follows it, it computes the same.
 #[test]
 fn the_other_kernel_computes_the_same() {

@@ -12,7 +12,7 @@ use crate::choices::Maker;
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
 use crate::observe::{Phase, Phases};
 use crate::pool::Pool;
-use crate::products::{Arithmetic, Index, Product, has_bf16_products};
+use crate::products::{Arithmetic, Index, Product, is_for_library};
 
 /// Matrices below this many rows or columns are packed for too little work.
 const LEAST: usize = 64;
@@ -77,11 +77,13 @@ fn oriented(product: &Product) -> Product {
 fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, batch, dtypes, .. } = product;
     let large = rows.size >= LEAST && columns.size >= LEAST && depth.size >= COLUMNS;
-    if product.by == Some(Maker::Library) || batch.is_empty() || !large {
+    let many = large && product.count() >= FEWEST;
+    if product.by == Some(Maker::Library) || batch.is_empty() {
         return None;
     }
-    let best = *dtypes == [DType::F32; 3] || !has_bf16_products();
-    if product.count() < FEWEST || !best {
+    // What the library would leave to plain loops is taken at any size.
+    let best = many && *dtypes == [DType::F32; 3];
+    if !best && is_for_library(product) {
         return None;
     }
     let product = oriented(product);

@@ -154,7 +154,8 @@ pub(crate) fn takes(product: &Product, arithmetic: Arithmetic) -> bool {
 fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let Product { rows, columns, depth, .. } = product;
     let large = rows.size >= LEAST_ROWS && columns.size >= COLUMNS && depth.size >= COLUMNS;
-    if !product.batch.is_empty() || !large || product.by == Some(Maker::Library) {
+    let alone = !super::is_for_library(product);
+    if !product.batch.is_empty() || !(large || alone) || product.by == Some(Maker::Library) {
         return None;
     }
     let multiplier = Multiplier::new(product, arithmetic).ok()?;
@@ -199,7 +200,9 @@ pub(crate) fn overwrites(product: &Product, fixed: bool, arithmetic: Arithmetic)
 /// matters where something else could take the product.
 pub(crate) fn worth_packing(product: &Product) -> bool {
     const LEAST_ROWS: usize = 128;
-    product.rows.size >= LEAST_ROWS || product.by == Some(Maker::Tiles)
+    product.rows.size >= LEAST_ROWS
+        || product.by == Some(Maker::Tiles)
+        || !super::is_for_library(product)
 }
 
 impl TiledProduct {

@@ -52,12 +52,53 @@ pub(super) unsafe fn of_bf16(_: &Rows, _: &Columns, _: usize) -> Dots {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_dpbf16_ps, _mm512_fmadd_ps,
-        _mm512_loadu_epi16, _mm512_loadu_ps, _mm512_maskz_loadu_epi16, _mm512_maskz_loadu_ps,
-        _mm512_reduce_add_ps, _mm512_setzero_ps, _mm512_setzero_si512,
+        __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_and_si512,
+        _mm512_castsi512_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_epi16,
+        _mm512_loadu_ps, _mm512_maskz_loadu_epi16, _mm512_maskz_loadu_ps, _mm512_reduce_add_ps,
+        _mm512_set1_epi32, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_slli_epi32,
     };
 
     use super::{AHEAD, Columns, Dots, MOST_TOGETHER, Rows, STREAMS};
+    use crate::products::has_bf16_vectors;
+
+    /// How pairs of bf16 are multiplied and added to sums.
+    pub(in super::super) trait Pairs {
+        /// # Safety
+        ///
+        /// The machine has the instructions.
+        unsafe fn add(&self, sums: __m512, left: __m512i, right: __m512i) -> __m512;
+    }
+
+    /// By the instruction for it.
+    pub(in super::super) struct Instruction;
+
+    impl Pairs for Instruction {
+        #[inline(always)]
+        unsafe fn add(&self, sums: __m512, left: __m512i, right: __m512i) -> __m512 {
+            // SAFETY: the caller's promise; all are 64 bytes, of which all values are good.
+            unsafe {
+                let [left, right]: [__m512bh; 2] = std::mem::transmute([left, right]);
+                _mm512_dpbf16_ps(sums, left, right)
+            }
+        }
+    }
+
+    /// As f32, the second of each pair after the first.
+    pub(in super::super) struct Widened;
+
+    impl Pairs for Widened {
+        #[inline(always)]
+        unsafe fn add(&self, sums: __m512, left: __m512i, right: __m512i) -> __m512 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let first = |pairs: __m512i| _mm512_castsi512_ps(_mm512_slli_epi32::<16>(pairs));
+                let high = _mm512_set1_epi32(!0xffff);
+                let second = |pairs: __m512i| _mm512_castsi512_ps(_mm512_and_si512(pairs, high));
+                let sums = _mm512_fmadd_ps(first(left), first(right), sums);
+                _mm512_fmadd_ps(second(left), second(right), sums)
+            }
+        }
+    }
 
     /// Of f32.
     ///
@@ -74,11 +115,27 @@ mod x86 {
     ///
     /// # Safety
     ///
-    /// As for [`of_f32`], and the machine [multiplies bf16](crate::products::has_bf16_vectors).
-    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    /// As for [`of_f32`].
     pub(in super::super) unsafe fn of_bf16(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+        // SAFETY: the caller's promise; what else the machine has is asked.
+        unsafe {
+            match has_bf16_vectors() {
+                true => by_instruction(rows, columns, depth),
+                false => widened(rows, columns, depth),
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    unsafe fn by_instruction(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
         // SAFETY: the caller's promise.
-        unsafe { for_rows!(rows.count, bf16_dots(rows, columns, depth)) }
+        unsafe { for_rows!(rows.count, bf16_dots(&Instruction, rows, columns, depth)) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    unsafe fn widened(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+        // SAFETY: the caller's promise.
+        unsafe { for_rows!(rows.count, bf16_dots(&Widened, rows, columns, depth)) }
     }
 
     #[target_feature(enable = "avx512f")]
@@ -117,24 +174,29 @@ mod x86 {
         added(&sums)
     }
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-    unsafe fn bf16_dots<const ROWS: usize>(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+    #[inline(always)]
+    unsafe fn bf16_dots<const ROWS: usize>(
+        how: &impl Pairs,
+        rows: &Rows,
+        columns: &Columns,
+        depth: usize,
+    ) -> Dots {
         const LANES: usize = 32;
-        let mut sums = [[_mm512_setzero_ps(); STREAMS]; ROWS];
         let row = |row: usize| rows.start.wrapping_offset(row as isize * rows.step).cast::<i16>();
         // SAFETY: the caller's promise; a mask leaves out what is behind the end.
         unsafe {
+            let mut sums = [[_mm512_setzero_ps(); STREAMS]; ROWS];
             for at in (0..depth / LANES * LANES).step_by(LANES) {
-                let mut left = [pairs(_mm512_setzero_si512()); ROWS];
+                let mut left = [_mm512_setzero_si512(); ROWS];
                 for (index, left) in left.iter_mut().enumerate() {
-                    *left = pairs(_mm512_loadu_epi16(row(index).add(at)));
+                    *left = _mm512_loadu_epi16(row(index).add(at));
                 }
                 for (stream, column) in columns.0.iter().enumerate() {
                     let place = column.cast::<i16>().add(at);
                     _mm_prefetch::<_MM_HINT_T0>(place.cast::<i8>().wrapping_add(AHEAD));
-                    let right = pairs(_mm512_loadu_epi16(place));
+                    let right = _mm512_loadu_epi16(place);
                     for (left, sums) in left.iter().zip(&mut sums) {
-                        sums[stream] = _mm512_dpbf16_ps(sums[stream], *left, right);
+                        sums[stream] = how.add(sums[stream], *left, right);
                     }
                 }
             }
@@ -145,19 +207,12 @@ mod x86 {
                     let right = _mm512_maskz_loadu_epi16(mask, column.cast::<i16>().add(at));
                     for (index, sums) in sums.iter_mut().enumerate() {
                         let left = _mm512_maskz_loadu_epi16(mask, row(index).add(at));
-                        sums[stream] = _mm512_dpbf16_ps(sums[stream], pairs(left), pairs(right));
+                        sums[stream] = how.add(sums[stream], left, right);
                     }
                 }
             }
+            added(&sums)
         }
-        added(&sums)
-    }
-
-    /// A vector of bits as pairs of bf16.
-    #[inline(always)]
-    pub(in super::super) fn pairs(bits: __m512i) -> __m512bh {
-        // SAFETY: both are 64 bytes, of which all values are good.
-        unsafe { std::mem::transmute(bits) }
     }
 
     /// The sums over all lanes.
@@ -175,4 +230,4 @@ mod x86 {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{added, pairs};
+pub(super) use x86::{Instruction, Pairs, Widened, added};

@@ -17,7 +17,7 @@ use crate::kernels::{Cost, Kernel};
 use crate::loops::Isa;
 use crate::observe::{Phase, Phases};
 use crate::pool::Pool;
-use crate::products::{Product, has_bf16_vectors};
+use crate::products::Product;
 
 /// Rows at most: with more the arithmetic takes longer than reading.
 const MOST_ROWS: usize = 8;
@@ -53,16 +53,12 @@ struct Sums([[f32; COLUMNS]; MOST_ROWS]);
 /// Whether products like this one are read as streams on this machine.
 pub(crate) fn takes(product: &Product) -> bool {
     let Product { rows, columns, depth, dtypes, .. } = product;
-    let instructions = match dtypes {
-        [DType::F32, DType::F32, _] => true,
-        [DType::BF16, DType::BF16, _] => has_bf16_vectors(),
-        _ => false,
-    };
+    let is_alike = matches!(dtypes[..2], [DType::F32, DType::F32] | [DType::BF16, DType::BF16]);
     let is_known = matches!(dtypes[2], DType::F32 | DType::BF16);
     let is_few = (1..=MOST_ROWS).contains(&rows.size) && columns.size >= COLUMNS;
     let in_order = depth.lhs == 1 && depth.rhs == 1 && depth.size >= LEAST_DEPTH;
     let whole = !product.handed.left && !product.handed.result && product.count() > 0;
-    Isa::detected() == Isa::Avx512 && instructions && is_known && is_few && in_order && whole
+    Isa::detected() == Isa::Avx512 && is_alike && is_known && is_few && in_order && whole
 }
 
 impl FewRows {

@@ -7,7 +7,7 @@
 //! exponent has no code are written as 0 and kept beside the blocks, with their places.
 //!
 //! What always holds: products are those of the numbers themselves. Numbers too small to be normal count as 0, as the
-//! machine's instruction takes them.
+//! instruction for bf16 takes them.
 #![allow(unsafe_code)]
 
 mod pack;
@@ -139,7 +139,7 @@ impl Short {
     ///
     /// # Safety
     ///
-    /// The machine [multiplies bf16](crate::products::has_bf16_vectors); the rows are of bf16 and as long as the columns, `depth`.
+    /// The machine has 512-bit vectors; the rows are of bf16 and as long as the columns, `depth`.
     pub(super) unsafe fn dots(&self, rows: &Rows, columns: [usize; STREAMS], depth: usize) -> Dots {
         let starts = columns.map(|column| {
             self.blocks.pointer().cast_const().wrapping_add(column * self.column_bytes)
@@ -199,7 +199,7 @@ mod tests {
 
     /// Whether this machine has what it takes.
     fn available() -> bool {
-        crate::products::has_bf16_vectors()
+        crate::loops::Isa::detected() == crate::loops::Isa::Avx512
     }
 
     fn short(numbers: &[u16]) -> Option<Short> {

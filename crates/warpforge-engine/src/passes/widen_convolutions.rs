@@ -1,0 +1,37 @@
+//! Convolutions of bf16 take and give f32: where a machine has no instructions for bf16, the vendor library computes them number by
+//! number, many times slower. Products were summed in f32 before, and results are rounded as before.
+
+use warpforge_hlo::ir::{OpKind, Program, ValueId};
+use warpforge_hlo::types::TensorType;
+use warpforge_tensor::DType;
+
+use super::{Pass, Rewriter, rewrite};
+use crate::EngineError;
+
+/// The pass.
+#[derive(Debug, Clone, Copy)]
+pub struct WidenConvolutions;
+
+impl Pass for WidenConvolutions {
+    fn name(&self) -> &'static str {
+        "widen-convolutions"
+    }
+
+    fn run(&self, program: Program, entry: &str) -> Result<Program, EngineError> {
+        rewrite(program, entry, |function| {
+            let mut rewriter = Rewriter::new(function);
+            let is_narrow = |value: &ValueId| {
+                function.ty(*value).tensor().and_then(TensorType::dtype) == Some(DType::BF16)
+            };
+            for op in &function.body.ops {
+                let is_convolution = matches!(op.kind, OpKind::Convolution(_));
+                if is_convolution && op.operands.iter().all(is_narrow) {
+                    rewriter.copy_as(function, op, DType::F32);
+                } else {
+                    rewriter.copy(function, op);
+                }
+            }
+            Ok(rewriter.finish())
+        })
+    }
+}
