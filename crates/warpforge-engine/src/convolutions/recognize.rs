@@ -4,10 +4,10 @@
 use warpforge_hlo::ir::{self as hlo, Function, Op, OpKind};
 use warpforge_tensor::DType;
 
-use super::{Convolution, Dimensions, Direction, is_channels_last};
+use super::{Convolution, Dimensions, Direction, is_channels_last, tiled};
 use crate::epilogue::{Operands, Tail, read, reads_bf16};
 use crate::pattern::sizes;
-use crate::products::has_bf16_products;
+use crate::products::{Arithmetic, has_bf16_vectors};
 use crate::view::View;
 
 /// The convolution a function computes, where it is one that the library would take. With `tails` also what follows it may be in it.
@@ -24,10 +24,11 @@ pub(crate) fn recognize(function: &Function, tails: bool) -> Option<Convolution>
         Direction::Input | Direction::Kernel => convolution.tails.is_empty(),
     };
     let takes = matches!(found.dtype, DType::F32 | DType::BF16);
-    // For a narrow result of wide operands the library has an instruction in its code that such a machine does not know.
+    // For a narrow result of wide operands the library has an instruction in its code that not every machine knows.
     let is_wide = convolution.dtypes[..2] == [DType::F32; 2];
     let narrows = found.dtype == DType::BF16 || reads_bf16(&convolution.tails);
-    let knows = !(is_wide && narrows) || has_bf16_products();
+    let by_tiles = || tiled::takes(&convolution, Arithmetic::default());
+    let knows = !(is_wide && narrows) || has_bf16_vectors() || by_tiles();
     (takes && follows && knows).then_some(convolution)
 }
 

@@ -38,7 +38,7 @@ pub fn has_bf16_products() -> bool {
 }
 
 /// Whether it has vector instructions that multiply pairs of bf16 and round to bf16.
-fn has_bf16_vectors() -> bool {
+pub(crate) fn has_bf16_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     let there = is_x86_feature_detected!("avx512bf16");
     #[cfg(not(target_arch = "x86_64"))]

@@ -439,14 +439,16 @@ fn padding_without_end_is_not_packed() {
 fn types_change_at_a_convolution() {
     for (of, to) in [("f32", "bf16"), ("bf16", "f32"), ("bf16", "bf16")] {
         for more in ["%r = stablehlo.maximum %q, %q", "%r = stablehlo.add %q, %y"] {
-            check_with_weights(&format!(
+            let text = format!(
                 "func.func @main(%x: tensor<1x12x12x32x{of}>, %w: tensor<3x3x32x32x{of}>, %y: tensor<1x12x12x32x{to}>) -> tensor<1x12x12x32x{to}> {{
   %p = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : (tensor<1x12x12x32x{of}>, tensor<3x3x32x32x{of}>) -> tensor<1x12x12x32x{of}>
   %q = stablehlo.convert %p : (tensor<1x12x12x32x{of}>) -> tensor<1x12x12x32x{to}>
   {more} : tensor<1x12x12x32x{to}>
   return %r : tensor<1x12x12x32x{to}>
 }}"
-            ));
+            );
+            // What is converted in a kernel is not rounded on the way.
+            within(&text, 2, 8e-3);
         }
     }
 }
