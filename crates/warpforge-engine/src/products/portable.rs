@@ -14,10 +14,6 @@ use crate::pool::Pool;
 const PANEL: usize = 32;
 /// Rows computed at a time.
 const ROWS: usize = 4;
-/// Rows of a task at most: while a panel is in a cache, all of them are multiplied with it.
-const MOST_ROWS: usize = 64;
-/// Steps of the depth that are packed of one column before the next.
-const STEPS: usize = 64;
 
 /// Pointers that threads share: each writes its own part.
 #[derive(Clone, Copy)]
@@ -66,11 +62,9 @@ impl Product {
                 unsafe { self.pack(shared.1.get(), right, panel * PANEL, room) };
             });
             let packed = &packed;
-            let rows = self.rows.size.div_ceil(2 * pool.threads().max(1)).clamp(ROWS, MOST_ROWS);
-            let rows = rows.next_multiple_of(ROWS);
-            pool.run(self.rows.size.div_ceil(rows), &|block| {
-                let first = block * rows;
-                let count = rows.min(self.rows.size - first);
+            pool.run(self.rows.size.div_ceil(ROWS), &|block| {
+                let first = block * ROWS;
+                let count = ROWS.min(self.rows.size - first);
                 // SAFETY: the caller's promise; each block of rows is written by one task.
                 unsafe {
                     self.block(shared.0.get(), left, packed, shared.2.get(), result, first, count);
@@ -82,16 +76,19 @@ impl Product {
     /// Copies the columns from `first` on, depth by depth, as f32; columns beyond the last are 0.
     unsafe fn pack(&self, rhs: *const u8, start: isize, first: usize, room: &mut [f32]) {
         let count = PANEL.min(self.columns.size - first);
-        let start = start + first as isize * self.columns.rhs;
-        let steps = (self.depth.rhs, self.columns.rhs);
-        for (chunk, room) in room.chunks_mut(STEPS * PANEL).enumerate() {
-            let start = start + (chunk * STEPS) as isize * self.depth.rhs;
-            // SAFETY: the caller's promise.
-            unsafe { copy(rhs, self.dtypes[1], start, steps, count, room, PANEL) };
+        for (k, line) in room.chunks_mut(PANEL).enumerate() {
+            let at = start + k as isize * self.depth.rhs + first as isize * self.columns.rhs;
+            for (column, value) in line.iter_mut().enumerate() {
+                *value = if column < count {
+                    // SAFETY: the caller's promise.
+                    unsafe { read(rhs, self.dtypes[1], at + column as isize * self.columns.rhs) }
+                } else {
+                    0.0
+                };
+            }
         }
     }
 
-    /// The result of some rows.
     #[allow(clippy::too_many_arguments)]
     unsafe fn block(
         &self,
@@ -104,56 +101,30 @@ impl Product {
         count: usize,
     ) {
         let depth = self.depth.size;
-        // A few rows after the other, step by step of the depth; rows beyond the last are 0.
-        let mut lines = vec![0.0_f32; count.next_multiple_of(ROWS) * depth];
-        for (group, lines) in lines.chunks_mut((ROWS * depth).max(1)).enumerate() {
-            let start = left + (first + group * ROWS) as isize * self.rows.lhs;
-            let steps = (self.depth.lhs, self.rows.lhs);
-            let count = ROWS.min(count - group * ROWS);
-            // SAFETY: the caller's promise.
-            unsafe { copy(lhs, self.dtypes[0], start, steps, count, lines, ROWS) };
+        let mut lines = vec![0.0_f32; ROWS * depth];
+        for row in 0..count {
+            let at = left + (first + row) as isize * self.rows.lhs;
+            for k in 0..depth {
+                // SAFETY: the caller's promise.
+                lines[k * ROWS + row] =
+                    unsafe { read(lhs, self.dtypes[0], at + k as isize * self.depth.lhs) };
+            }
         }
         // By number: panels of no depth have no numbers, but their sums are 0 all the same.
         for panel in 0..self.columns.size.div_ceil(PANEL) {
-            let columns = &packed[panel * PANEL * depth..][..PANEL * depth];
+            let sums = multiply(&lines, &packed[panel * PANEL * depth..][..PANEL * depth]);
             let wide = PANEL.min(self.columns.size - panel * PANEL);
-            for row in (0..count).step_by(ROWS) {
-                let sums = multiply(&lines[row * depth..][..ROWS * depth], columns);
-                for (row, sums) in (row..count).zip(&sums) {
-                    let at = result
-                        + (first + row) as isize * self.rows.out
-                        + (panel * PANEL) as isize * self.columns.out;
-                    for (column, sum) in sums.iter().enumerate().take(wide) {
-                        let at = at + column as isize * self.columns.out;
-                        // SAFETY: the caller's promise.
-                        unsafe { write(out, self.dtypes[2], at, *sum) };
+            for (row, sums) in sums.iter().enumerate().take(count) {
+                let at = result
+                    + (first + row) as isize * self.rows.out
+                    + (panel * PANEL) as isize * self.columns.out;
+                for (column, sum) in sums.iter().enumerate().take(wide) {
+                    // SAFETY: the caller's promise.
+                    unsafe {
+                        write(out, self.dtypes[2], at + column as isize * self.columns.out, *sum);
                     }
                 }
             }
-        }
-    }
-}
-
-/// Puts lines side by side as f32: the first numbers of all, then the second ones. The steps are those along a line and from one
-/// to the next; of `width` places so many are lines, the others are left as they are.
-///
-/// # Safety
-///
-/// All numbers are there, of this type.
-unsafe fn copy(
-    from: *const u8,
-    dtype: DType,
-    start: isize,
-    (along, across): (isize, isize),
-    count: usize,
-    to: &mut [f32],
-    width: usize,
-) {
-    for line in 0..count {
-        let start = start + line as isize * across;
-        for (step, to) in to.chunks_exact_mut(width).enumerate() {
-            // SAFETY: the caller's promise.
-            to[line] = unsafe { read(from, dtype, start + step as isize * along) };
         }
     }
 }
@@ -198,7 +169,6 @@ fn multiply(lines: &[f32], columns: &[f32]) -> [[f32; PANEL]; ROWS] {
     }
 }
 
-#[inline(always)]
 unsafe fn read(base: *const u8, dtype: DType, at: isize) -> f32 {
     // SAFETY: the caller's promise.
     unsafe {
@@ -210,7 +180,6 @@ unsafe fn read(base: *const u8, dtype: DType, at: isize) -> f32 {
     }
 }
 
-#[inline(always)]
 unsafe fn write(base: *mut u8, dtype: DType, at: isize, value: f32) {
     // SAFETY: the caller's promise.
     unsafe {
