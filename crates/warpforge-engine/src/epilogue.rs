@@ -39,9 +39,12 @@ pub(crate) enum Tail {
     Activation(Activation),
 }
 
-/// Whether anything that an element is combined with is bf16.
-pub(crate) fn reads_bf16(tails: &[Tail]) -> bool {
-    tails.iter().any(|tail| matches!(tail, Tail::With { dtype: DType::BF16, .. }))
+/// The types of what elements are combined with.
+pub(crate) fn read_dtypes(tails: &[Tail]) -> impl Iterator<Item = DType> {
+    tails.iter().filter_map(|tail| match tail {
+        Tail::With { dtype, .. } => Some(*dtype),
+        Tail::Activation(_) => None,
+    })
 }
 
 /// Whether one of what follows reads this operand of the cluster.
@@ -382,7 +385,8 @@ impl<C, F: Fn(&Op, Operands<'_>) -> Option<C>> Reader<'_, C, F> {
     fn with(&self, op: With, operand: usize, view: &View) -> Option<Tail> {
         let argument = self.function.body.arguments.get(operand)?;
         let dtype = self.dtype(*argument)?;
-        if !matches!(dtype, DType::F32 | DType::BF16) || view.is_backwards() {
+        let known = matches!(dtype, DType::F32 | DType::BF16 | DType::F16);
+        if !known || view.is_backwards() {
             return None;
         }
         Some(Tail::With { op, operand, dtype, view: view.clone() })

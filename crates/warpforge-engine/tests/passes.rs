@@ -35,7 +35,7 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(SimplifyAlgebra),
         Box::new(SplitBatches),
         Box::new(SpreadLate),
-        Box::new(WidenConvolutions),
+        Box::new(WidenConvolutions { bf16: true }),
     ]
 }
 

@@ -5,7 +5,7 @@ use warpforge_hlo::ir::{self as hlo, Function, Op, OpKind};
 use warpforge_tensor::DType;
 
 use super::{Convolution, Dimensions, Direction, is_channels_last, tiled};
-use crate::epilogue::{Operands, Tail, read, reads_bf16};
+use crate::epilogue::{Operands, Tail, read, read_dtypes};
 use crate::pattern::sizes;
 use crate::products::{Arithmetic, has_bf16_vectors};
 use crate::view::View;
@@ -23,10 +23,12 @@ pub(crate) fn recognize(function: &Function, tails: bool) -> Option<Convolution>
         Direction::Forward => !adds || is_channels_last(&convolution.result),
         Direction::Input | Direction::Kernel => convolution.tails.is_empty(),
     };
-    let takes = matches!(found.dtype, DType::F32 | DType::BF16);
+    let following: Vec<DType> =
+        [found.dtype].into_iter().chain(read_dtypes(&convolution.tails)).collect();
+    let takes = following.iter().all(|dtype| matches!(dtype, DType::F32 | DType::BF16));
     // For a narrow result of wide operands the library has an instruction in its code that not every machine knows.
     let is_wide = convolution.dtypes[..2] == [DType::F32; 2];
-    let narrows = found.dtype == DType::BF16 || reads_bf16(&convolution.tails);
+    let narrows = following.contains(&DType::BF16);
     let by_tiles = || tiled::takes(&convolution, Arithmetic::default());
     let knows = !(is_wide && narrows) || has_bf16_vectors() || by_tiles();
     (takes && follows && knows).then_some(convolution)

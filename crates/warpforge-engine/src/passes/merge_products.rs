@@ -121,7 +121,8 @@ impl<'a> Reader<'a> {
         let tensor = |value: ValueId| self.function.ty(value).tensor();
         let kernel = op.operands[1];
         let kernel_sizes = sizes(tensor(kernel)?)?;
-        let float = matches!(tensor(op.results[0])?.dtype()?, DType::F32 | DType::BF16);
+        let dtype = tensor(op.results[0])?.dtype()?;
+        let float = matches!(dtype, DType::F32 | DType::BF16 | DType::F16);
         let [contracting] = numbers.rhs_contracting.as_slice() else { return None };
         if !float
             || kernel_sizes.len() != 2

@@ -50,6 +50,7 @@ pub(crate) use fold_constants::tensor as constant_tensor;
 pub(crate) use rewrite::Rewriter;
 
 use crate::EngineError;
+use crate::products::has_bf16_products;
 
 /// A step from a program to one that computes the same.
 pub trait Pass {
@@ -95,9 +96,7 @@ pub fn passes(precision: Precision, fixed: &HashSet<usize>) -> Vec<Box<dyn Pass>
         passes.push(Box::new(NarrowProducts));
     }
     passes.push(Box::new(NarrowEarly));
-    if !crate::products::has_bf16_products() {
-        passes.push(Box::new(WidenConvolutions));
-    }
+    passes.push(Box::new(WidenConvolutions { bf16: !has_bf16_products() }));
     passes.push(Box::new(ChannelsLast));
     passes.push(Box::new(FoldViews));
     passes.push(Box::new(FoldConstants));

@@ -1,5 +1,5 @@
-//! Convolutions of bf16 take and give f32: where a machine has no instructions for bf16, the vendor library computes them number by
-//! number, many times slower. Products were summed in f32 before, and results are rounded as before.
+//! Convolutions of f16 take and give f32, and so do those of bf16 where a machine has no instructions for that: the vendor library
+//! computes them number by number, many times slower. Products were summed in f32 before, and results are rounded as before.
 
 use warpforge_hlo::ir::{OpKind, Program, ValueId};
 use warpforge_hlo::types::TensorType;
@@ -10,7 +10,10 @@ use crate::EngineError;
 
 /// The pass.
 #[derive(Debug, Clone, Copy)]
-pub struct WidenConvolutions;
+pub struct WidenConvolutions {
+    /// Whether those of bf16 are, too.
+    pub bf16: bool,
+}
 
 impl Pass for WidenConvolutions {
     fn name(&self) -> &'static str {
@@ -20,9 +23,12 @@ impl Pass for WidenConvolutions {
     fn run(&self, program: Program, entry: &str) -> Result<Program, EngineError> {
         rewrite(program, entry, |function| {
             let mut rewriter = Rewriter::new(function);
-            let is_narrow = |value: &ValueId| {
-                function.ty(*value).tensor().and_then(TensorType::dtype) == Some(DType::BF16)
-            };
+            let is_narrow =
+                |value: &ValueId| match function.ty(*value).tensor().and_then(TensorType::dtype) {
+                    Some(DType::F16) => true,
+                    Some(DType::BF16) => self.bf16,
+                    _ => false,
+                };
             for op in &function.body.ops {
                 let is_convolution = matches!(op.kind, OpKind::Convolution(_));
                 if is_convolution && op.operands.iter().all(is_narrow) {

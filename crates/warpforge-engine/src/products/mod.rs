@@ -19,7 +19,7 @@ use warpforge_tensor::DType;
 
 use self::tiles::TiledBatch;
 use crate::choices::Maker;
-use crate::epilogue::{Tail, reads_bf16};
+use crate::epilogue::{Tail, read_dtypes};
 use crate::view::View;
 
 /// How products of f32 are computed.
@@ -46,11 +46,22 @@ pub(crate) fn has_bf16_vectors() -> bool {
     there
 }
 
-/// Whether the vendor library is there and good for a product: where anything of it is bf16, the library is slower than plain
-/// loops on a machine without instructions for that.
+/// Whether this machine has instructions for products of numbers of a type.
+fn multiplies(dtype: DType) -> bool {
+    match dtype {
+        DType::BF16 => has_bf16_products(),
+        #[cfg(target_arch = "x86_64")]
+        DType::F16 => is_x86_feature_detected!("avx512fp16"),
+        #[cfg(not(target_arch = "x86_64"))]
+        DType::F16 => false,
+        _ => true,
+    }
+}
+
+/// Whether the vendor library is there and good for a product: for numbers that the machine has no instructions for, the
+/// library is slower than plain loops, or has nothing.
 pub(crate) fn is_for_library(product: &Product) -> bool {
-    let narrow = product.dtypes.contains(&DType::BF16) || reads_bf16(&product.tails);
-    cfg!(feature = "onednn") && (!narrow || has_bf16_products())
+    cfg!(feature = "onednn") && product.is_native()
 }
 
 /// Who computes a product by rules that tiles and the vendor library could compute; none where only one could. `fixed` says
@@ -120,6 +131,11 @@ impl Product {
     pub(crate) fn flops(&self) -> u64 {
         let sizes = [self.rows.size, self.columns.size, self.depth.size, self.count(), 2];
         sizes.iter().fold(1_u64, |product, size| product.saturating_mul(*size as u64))
+    }
+
+    /// Whether the machine has instructions for all types of numbers in it.
+    pub(crate) fn is_native(&self) -> bool {
+        self.dtypes.into_iter().chain(read_dtypes(&self.tails)).all(multiplies)
     }
 
     /// Whether what follows the product reads this operand.

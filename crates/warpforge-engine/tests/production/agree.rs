@@ -123,7 +123,11 @@ pub(super) fn compare(found: &[Value], wanted: &[Value]) {
             continue;
         }
         // Narrow results may be rounded once more on the way than in the other tier.
-        let tolerance = if found.dtype() == DType::BF16 { 8e-3 } else { 2e-6 };
+        let tolerance = match found.dtype() {
+            DType::BF16 => 8e-3,
+            DType::F16 => 1e-3,
+            _ => 2e-6,
+        };
         let (found, wanted) = (found.floats().unwrap(), wanted.floats().unwrap());
         let largest = wanted.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         for (found, wanted) in found.iter().zip(&wanted) {

@@ -7,7 +7,7 @@ use warpforge_tensor::DType;
 use super::super::{Between, Chain, Second, Source, Taken};
 use crate::EngineError;
 use crate::products::tiles::{Multiplier, spread};
-use crate::products::{Arithmetic, Product, has_bf16_products};
+use crate::products::{Arithmetic, Product, is_for_library};
 
 /// Numbers between the parts that are worked on at a time: with what they are multiplied with they fit a second-level cache, and
 /// of a few hundred columns there are so many rows that columns come to the nearest cache for several strips.
@@ -257,7 +257,7 @@ fn block(chain: &Chain, strip: usize) -> usize {
 fn multiplier(product: &Product, arithmetic: Arithmetic) -> Result<Multiplier, EngineError> {
     let multiplier = Multiplier::new(product, arithmetic)?;
     let best = multiplier.is_by_matrices() || product.dtypes == [DType::F32; 3];
-    if cfg!(feature = "onednn") && has_bf16_products() && !best {
+    if is_for_library(product) && !best {
         return Err(EngineError::Unsupported("a chain of narrow numbers by tiles".into()));
     }
     Ok(multiplier)

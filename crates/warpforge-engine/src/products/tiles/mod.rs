@@ -3,7 +3,7 @@
 //! Operands are packed: the right one into panels of as many columns as a tile has, once where it never changes; the left one
 //! into strips of as many rows. What lies side by side already, at good distances, is read where it is. What follows the
 //! product is done to each tile as it is finished. There are two forms: f32 in vector registers, and bf16 in the matrix unit
-//! of processors that have one.
+//! of processors that have one. Narrow numbers that the machine has no instructions for become f32 as they are packed.
 //!
 //! What always holds: an element's terms are added in an order that does not depend on the number of threads.
 #![allow(unsafe_code)]
@@ -15,6 +15,7 @@ mod matrices;
 mod multiplier;
 mod rows;
 mod vectors;
+mod wide;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -161,7 +162,7 @@ fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
     let multiplier = Multiplier::new(product, arithmetic).ok()?;
     // The library has no instructions for narrow numbers either where the machine has none, and is far slower.
     let best = multiplier.is_by_matrices() || product.dtypes == [DType::F32; 3];
-    (best || !super::has_bf16_products()).then_some(multiplier)
+    (best || !product.is_native()).then_some(multiplier)
 }
 
 /// Whether one product can hand its result to the next as that one packs it: rows that follow one another, whole tiles of

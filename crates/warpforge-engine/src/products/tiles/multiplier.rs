@@ -100,7 +100,7 @@ impl Multiplier {
             return unsupported("tiles without 512-bit vectors");
         }
         let sizes = [product.rows.size, product.columns.size, product.depth.size, product.count()];
-        let known = |dtype: &DType| matches!(dtype, DType::F32 | DType::BF16);
+        let known = |dtype: &DType| matches!(dtype, DType::F32 | DType::BF16 | DType::F16);
         if sizes.contains(&0) || !product.dtypes.iter().all(known) {
             return unsupported("a product that tiles do not take");
         }

@@ -5,8 +5,9 @@
 use warpforge_tensor::DType;
 
 use super::multiplier::{COLUMNS, Sums};
+use super::wide::{Bf16, F16, Wide};
 use crate::epilogue::With;
-use crate::loops::narrow::{from_bf16, to_bf16};
+use crate::loops::narrow::{from_bf16, from_f16, to_bf16, to_f16};
 #[cfg(target_arch = "x86_64")]
 use crate::products::has_bf16_vectors;
 
@@ -22,11 +23,12 @@ pub(super) struct Beside {
 #[cfg(target_arch = "x86_64")]
 pub(super) mod vectors {
     use std::arch::x86_64::{
-        __m512, __mmask16, _CMP_UNORD_Q, _mm256_mask_storeu_epi16, _mm256_maskz_loadu_epi16,
-        _mm512_add_epi32, _mm512_and_si512, _mm512_castps_si512, _mm512_castsi512_ps,
-        _mm512_cmp_ps_mask, _mm512_cvtepi32_epi16, _mm512_cvtepu16_epi32, _mm512_mask_blend_epi32,
-        _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_or_si512, _mm512_set1_epi32,
-        _mm512_slli_epi32, _mm512_srli_epi32,
+        __m512, __mmask16, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm256_mask_storeu_epi16,
+        _mm256_maskz_loadu_epi16, _mm512_add_epi32, _mm512_and_si512, _mm512_castps_si512,
+        _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi16, _mm512_cvtepu16_epi32,
+        _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_mask_blend_epi32, _mm512_mask_storeu_ps,
+        _mm512_maskz_loadu_ps, _mm512_or_si512, _mm512_set1_epi32, _mm512_slli_epi32,
+        _mm512_srli_epi32,
     };
 
     /// Which of 16 numbers from `first` on are among `count`.
@@ -54,10 +56,17 @@ pub(super) mod vectors {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(in super::super) unsafe fn load_half(from: *const u16, mask: __mmask16) -> __m512 {
+    pub(in super::super) unsafe fn load_bf16(from: *const u16, mask: __mmask16) -> __m512 {
         // SAFETY: as above.
         let bits = unsafe { _mm256_maskz_loadu_epi16(mask, from.cast()) };
         _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(bits)))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(in super::super) unsafe fn load_f16(from: *const u16, mask: __mmask16) -> __m512 {
+        // SAFETY: as above.
+        _mm512_cvtph_ps(unsafe { _mm256_maskz_loadu_epi16(mask, from.cast()) })
     }
 
     /// 32 numbers as bf16, where the machine rounds by itself: to the nearest, ties to even, what is too small to be normal
@@ -82,7 +91,7 @@ pub(super) mod vectors {
     /// To the nearest, ties to even; what is no number stays none.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(in super::super) unsafe fn store_half(to: *mut u16, mask: __mmask16, numbers: __m512) {
+    pub(super) unsafe fn store_bf16(to: *mut u16, mask: __mmask16, numbers: __m512) {
         let bits = _mm512_castps_si512(numbers);
         let high = _mm512_srli_epi32::<16>(bits);
         let odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
@@ -91,6 +100,15 @@ pub(super) mod vectors {
         let quiet = _mm512_or_si512(high, _mm512_set1_epi32(0x40));
         let none = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(numbers, numbers);
         let narrow = _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(none, rounded, quiet));
+        // SAFETY: as above.
+        unsafe { _mm256_mask_storeu_epi16(to.cast(), mask, narrow) };
+    }
+
+    /// As above.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(super) unsafe fn store_f16(to: *mut u16, mask: __mmask16, numbers: __m512) {
+        let narrow = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(numbers);
         // SAFETY: as above.
         unsafe { _mm256_mask_storeu_epi16(to.cast(), mask, narrow) };
     }
@@ -113,39 +131,47 @@ pub(super) unsafe fn combine(
     out: Option<&Beside>,
     count: usize,
 ) {
-    use std::arch::x86_64::{_mm512_add_ps, _mm512_mul_ps, _mm512_set1_ps};
+    use std::arch::x86_64::_mm512_set1_ps;
     let masks = [vectors::mask(0, count), vectors::mask(16, count)];
-    let add = |a: Row, b: Row| [_mm512_add_ps(a[0], b[0]), _mm512_add_ps(a[1], b[1])];
-    let multiply = |a: Row, b: Row| [_mm512_mul_ps(a[0], b[0]), _mm512_mul_ps(a[1], b[1])];
     // SAFETY: the caller's promise; only numbers below `count` are touched.
     unsafe {
-        match (op, other.column, other.dtype) {
-            (With::Add, 1, DType::BF16) => {
-                put(sums, |row, both| add(both, other.narrow_along(row, masks)), out, count);
+        match (other.column, other.dtype) {
+            (1, DType::BF16) => {
+                combine_rows(sums, op, |row| other.along::<Bf16>(row, masks), out, count);
             }
-            (With::Add, 1, _) => {
-                put(sums, |row, both| add(both, other.along(row, masks)), out, count);
+            (1, DType::F16) => {
+                combine_rows(sums, op, |row| other.along::<F16>(row, masks), out, count);
             }
-            (With::Multiply, 1, DType::BF16) => {
-                put(sums, |row, both| multiply(both, other.narrow_along(row, masks)), out, count);
-            }
-            (With::Multiply, 1, _) => {
-                put(sums, |row, both| multiply(both, other.along(row, masks)), out, count);
-            }
+            (1, _) => combine_rows(sums, op, |row| other.along::<f32>(row, masks), out, count),
             // One number for each row, or numbers at any distances.
-            _ => {
-                let change = |row, both| {
-                    let beside = match other.column {
-                        0 => [_mm512_set1_ps(other.number(row, 0)); 2],
-                        _ => other.scattered(row, count),
-                    };
-                    match op {
-                        With::Add => add(both, beside),
-                        With::Multiply => multiply(both, beside),
-                    }
-                };
-                put(sums, change, out, count);
+            (0, _) => {
+                let all = |row| [_mm512_set1_ps(other.number(row, 0)); 2];
+                combine_rows(sums, op, all, out, count);
             }
+            _ => combine_rows(sums, op, |row| other.scattered(row, count), out, count),
+        }
+    }
+}
+
+/// The same with what is beside a row, whatever it is read from.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn combine_rows(
+    sums: &mut Sums,
+    op: With,
+    beside: impl Fn(usize) -> Row,
+    out: Option<&Beside>,
+    count: usize,
+) {
+    use std::arch::x86_64::{_mm512_add_ps, _mm512_mul_ps};
+    let add = |a: Row, b: Row| [_mm512_add_ps(a[0], b[0]), _mm512_add_ps(a[1], b[1])];
+    let multiply = |a: Row, b: Row| [_mm512_mul_ps(a[0], b[0]), _mm512_mul_ps(a[1], b[1])];
+    // SAFETY: the caller's promise.
+    unsafe {
+        match op {
+            With::Add => put(sums, |row, both| add(both, beside(row)), out, count),
+            With::Multiply => put(sums, |row, both| multiply(both, beside(row)), out, count),
         }
     }
 }
@@ -187,10 +213,17 @@ unsafe fn put(
                     each(sums, change, |row, _, both| vectors::store_line(to(row), both));
                 } else {
                     each(sums, change, |row, _, both| {
-                        vectors::store_half(to(row), masks[0], both[0]);
-                        vectors::store_half(to(row).wrapping_add(16), masks[1], both[1]);
+                        vectors::store_bf16(to(row), masks[0], both[0]);
+                        vectors::store_bf16(to(row).wrapping_add(16), masks[1], both[1]);
                     });
                 }
+            }
+            Some(out) if out.column == 1 && out.dtype == DType::F16 => {
+                each(sums, change, |row, _, both| {
+                    let to = out.start.cast::<u16>().offset(row as isize * out.row);
+                    vectors::store_f16(to, masks[0], both[0]);
+                    vectors::store_f16(to.wrapping_add(16), masks[1], both[1]);
+                });
             }
             Some(out) if out.column == 1 => each(sums, change, |row, _, both| {
                 let to = out.start.cast::<f32>().offset(row as isize * out.row);
@@ -243,32 +276,15 @@ pub(super) unsafe fn write(_: &mut Sums, _: &Beside, _: usize) {
 impl Beside {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    unsafe fn along(
+    unsafe fn along<T: Wide>(
         &self,
         row: usize,
         masks: [std::arch::x86_64::__mmask16; 2],
     ) -> [std::arch::x86_64::__m512; 2] {
         // SAFETY: the caller's promise; what the masks leave out is not touched.
         unsafe {
-            let from = self.start.cast::<f32>().offset(row as isize * self.row).cast_const();
-            [vectors::load(from, masks[0]), vectors::load(from.wrapping_add(16), masks[1])]
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    unsafe fn narrow_along(
-        &self,
-        row: usize,
-        masks: [std::arch::x86_64::__mmask16; 2],
-    ) -> [std::arch::x86_64::__m512; 2] {
-        // SAFETY: as above.
-        unsafe {
-            let from = self.start.cast::<u16>().offset(row as isize * self.row).cast_const();
-            [
-                vectors::load_half(from, masks[0]),
-                vectors::load_half(from.wrapping_add(16), masks[1]),
-            ]
+            let from = self.start.cast::<T>().offset(row as isize * self.row).cast_const();
+            [T::sixteen(from, masks[0]), T::sixteen(from.wrapping_add(16), masks[1])]
         }
     }
 
@@ -293,6 +309,7 @@ impl Beside {
         unsafe {
             match self.dtype {
                 DType::BF16 => from_bf16(*self.start.cast::<u16>().offset(at)),
+                DType::F16 => from_f16(*self.start.cast::<u16>().offset(at)),
                 _ => *self.start.cast::<f32>().offset(at),
             }
         }
@@ -306,6 +323,7 @@ impl Beside {
             unsafe {
                 match self.dtype {
                     DType::BF16 => *self.start.cast::<u16>().offset(at) = to_bf16(*number),
+                    DType::F16 => *self.start.cast::<u16>().offset(at) = to_f16(*number),
                     _ => *self.start.cast::<f32>().offset(at) = *number,
                 }
             }

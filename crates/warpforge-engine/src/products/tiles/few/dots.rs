@@ -37,7 +37,7 @@ macro_rules! for_rows {
 pub(super) use for_rows;
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{of_bf16, of_f32};
+pub(super) use x86::{of_bf16, of_f16, of_f32};
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) unsafe fn of_f32(_: &Rows, _: &Columns, _: usize) -> Dots {
@@ -49,19 +49,25 @@ pub(super) unsafe fn of_bf16(_: &Rows, _: &Columns, _: usize) -> Dots {
     unreachable!("streams need 512-bit vectors");
 }
 
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) unsafe fn of_f16(_: &Rows, _: &Columns, _: usize) -> Dots {
+    unreachable!("streams need 512-bit vectors");
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
         __m512, __m512bh, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_and_si512,
-        _mm512_castsi512_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_epi16,
-        _mm512_loadu_ps, _mm512_maskz_loadu_epi16, _mm512_maskz_loadu_ps, _mm512_reduce_add_ps,
-        _mm512_set1_epi32, _mm512_setzero_ps, _mm512_setzero_si512, _mm512_slli_epi32,
+        _mm512_castsi512_ps, _mm512_castsi512_si256, _mm512_cvtph_ps, _mm512_dpbf16_ps,
+        _mm512_extracti64x4_epi64, _mm512_fmadd_ps, _mm512_loadu_epi16, _mm512_loadu_ps,
+        _mm512_maskz_loadu_epi16, _mm512_maskz_loadu_ps, _mm512_reduce_add_ps, _mm512_set1_epi32,
+        _mm512_setzero_ps, _mm512_setzero_si512, _mm512_slli_epi32,
     };
 
     use super::{AHEAD, Columns, Dots, MOST_TOGETHER, Rows, STREAMS};
     use crate::products::has_bf16_vectors;
 
-    /// How pairs of bf16 are multiplied and added to sums.
+    /// How 32 narrow numbers are multiplied with as many and added to 16 sums.
     pub(in super::super) trait Pairs {
         /// # Safety
         ///
@@ -69,7 +75,7 @@ mod x86 {
         unsafe fn add(&self, sums: __m512, left: __m512i, right: __m512i) -> __m512;
     }
 
-    /// By the instruction for it.
+    /// Pairs of bf16, by the instruction for them.
     pub(in super::super) struct Instruction;
 
     impl Pairs for Instruction {
@@ -83,7 +89,7 @@ mod x86 {
         }
     }
 
-    /// As f32, the second of each pair after the first.
+    /// Pairs of bf16 as f32, the second of each after the first.
     pub(in super::super) struct Widened;
 
     impl Pairs for Widened {
@@ -94,6 +100,22 @@ mod x86 {
                 let first = |pairs: __m512i| _mm512_castsi512_ps(_mm512_slli_epi32::<16>(pairs));
                 let high = _mm512_set1_epi32(!0xffff);
                 let second = |pairs: __m512i| _mm512_castsi512_ps(_mm512_and_si512(pairs, high));
+                let sums = _mm512_fmadd_ps(first(left), first(right), sums);
+                _mm512_fmadd_ps(second(left), second(right), sums)
+            }
+        }
+    }
+
+    /// Halves of f16 as f32, the second after the first.
+    struct Halves;
+
+    impl Pairs for Halves {
+        #[inline(always)]
+        unsafe fn add(&self, sums: __m512, left: __m512i, right: __m512i) -> __m512 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let first = |all: __m512i| _mm512_cvtph_ps(_mm512_castsi512_si256(all));
+                let second = |all: __m512i| _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(all));
                 let sums = _mm512_fmadd_ps(first(left), first(right), sums);
                 _mm512_fmadd_ps(second(left), second(right), sums)
             }
@@ -126,16 +148,27 @@ mod x86 {
         }
     }
 
+    /// Of f16, whose products are summed in f32.
+    ///
+    /// # Safety
+    ///
+    /// As for [`of_f32`].
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(in super::super) unsafe fn of_f16(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
+        // SAFETY: the caller's promise.
+        unsafe { for_rows!(rows.count, narrow_dots(&Halves, rows, columns, depth)) }
+    }
+
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     unsafe fn by_instruction(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
         // SAFETY: the caller's promise.
-        unsafe { for_rows!(rows.count, bf16_dots(&Instruction, rows, columns, depth)) }
+        unsafe { for_rows!(rows.count, narrow_dots(&Instruction, rows, columns, depth)) }
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
     unsafe fn widened(rows: &Rows, columns: &Columns, depth: usize) -> Dots {
         // SAFETY: the caller's promise.
-        unsafe { for_rows!(rows.count, bf16_dots(&Widened, rows, columns, depth)) }
+        unsafe { for_rows!(rows.count, narrow_dots(&Widened, rows, columns, depth)) }
     }
 
     #[target_feature(enable = "avx512f")]
@@ -175,7 +208,7 @@ mod x86 {
     }
 
     #[inline(always)]
-    unsafe fn bf16_dots<const ROWS: usize>(
+    unsafe fn narrow_dots<const ROWS: usize>(
         how: &impl Pairs,
         rows: &Rows,
         columns: &Columns,

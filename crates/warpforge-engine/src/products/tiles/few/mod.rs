@@ -53,8 +53,8 @@ struct Sums([[f32; COLUMNS]; MOST_ROWS]);
 /// Whether products like this one are read as streams on this machine.
 pub(crate) fn takes(product: &Product) -> bool {
     let Product { rows, columns, depth, dtypes, .. } = product;
-    let is_alike = matches!(dtypes[..2], [DType::F32, DType::F32] | [DType::BF16, DType::BF16]);
-    let is_known = matches!(dtypes[2], DType::F32 | DType::BF16);
+    let is_alike = dtypes[0] == dtypes[1];
+    let is_known = dtypes.iter().all(|it| matches!(it, DType::F32 | DType::BF16 | DType::F16));
     let is_few = (1..=MOST_ROWS).contains(&rows.size) && columns.size >= COLUMNS;
     let in_order = depth.lhs == 1 && depth.rhs == 1 && depth.size >= LEAST_DEPTH;
     let whole = !product.handed.left && !product.handed.result && product.count() > 0;
@@ -118,6 +118,9 @@ impl FewRows {
                         }
                         (None, DType::BF16) => {
                             dots::of_bf16(&rows, &Columns(places.map(place_of)), depth.size)
+                        }
+                        (None, DType::F16) => {
+                            dots::of_f16(&rows, &Columns(places.map(place_of)), depth.size)
                         }
                         (None, _) => {
                             dots::of_f32(&rows, &Columns(places.map(place_of)), depth.size)

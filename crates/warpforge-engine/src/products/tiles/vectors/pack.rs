@@ -8,6 +8,7 @@ use warpforge_tensor::DType;
 
 #[cfg(target_arch = "x86_64")]
 use super::super::rows::vectors;
+use super::super::wide::{Bf16, F16, Wide};
 use super::ROWS;
 
 /// Lines of a matrix: rows of the left operand, columns of the right one.
@@ -24,52 +25,6 @@ pub(super) struct Lines {
     pub(super) length: usize,
 }
 
-/// A number that can be widened.
-trait Wide: Copy {
-    fn wide(self) -> f32;
-
-    /// Sixteen that follow one another.
-    ///
-    /// # Safety
-    ///
-    /// They are there, and the machine has 512-bit vectors.
-    #[cfg(target_arch = "x86_64")]
-    unsafe fn sixteen(from: *const Self) -> __m512;
-}
-
-impl Wide for f32 {
-    #[inline(always)]
-    fn wide(self) -> f32 {
-        self
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn sixteen(from: *const Self) -> __m512 {
-        // SAFETY: the caller's promise.
-        unsafe { vectors::load(from, !0) }
-    }
-}
-
-/// The bits of a bf16.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Half(u16);
-
-impl Wide for Half {
-    #[inline(always)]
-    fn wide(self) -> f32 {
-        f32::from_bits(u32::from(self.0) << 16)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn sixteen(from: *const Self) -> __m512 {
-        // SAFETY: the caller's promise.
-        unsafe { vectors::load_half(from.cast(), !0) }
-    }
-}
-
 impl Lines {
     /// Writes the first numbers of all lines, then the second ones, and so on, each time filled up with 0 to `width`.
     ///
@@ -82,7 +37,8 @@ impl Lines {
         // SAFETY: the caller's promise.
         unsafe {
             match dtype {
-                DType::BF16 => self.pack_from(self.from.cast::<Half>(), to, width),
+                DType::BF16 => self.pack_from(self.from.cast::<Bf16>(), to, width),
+                DType::F16 => self.pack_from(self.from.cast::<F16>(), to, width),
                 _ => self.pack_from(self.from.cast::<f32>(), to, width),
             }
         }
@@ -164,21 +120,24 @@ impl Lines {
     }
 
     /// Lines that lie beside one another.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn copy<T: Wide>(&self, from: *const T, to: *mut f32, width: usize) {
         for step in 0..self.length {
-            // SAFETY: the caller's promise.
-            let (from, to) = unsafe {
-                let from = from.offset(step as isize * self.along);
-                (
-                    std::slice::from_raw_parts(from, self.count),
-                    std::slice::from_raw_parts_mut(to.add(step * width), self.count),
-                )
-            };
-            for (to, from) in to.iter_mut().zip(from) {
-                *to = from.wide();
+            for line in (0..self.count).step_by(16) {
+                let mask = vectors::mask(line, self.count);
+                // SAFETY: the caller's promise; a mask leaves out what is behind the last line.
+                unsafe {
+                    let from = from.offset(step as isize * self.along).add(line);
+                    vectors::store(to.add(step * width + line), mask, T::sixteen(from, mask));
+                }
             }
         }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    unsafe fn copy<T: Wide>(&self, _: *const T, _: *mut f32, _: usize) {
+        unreachable!("tiles need 512-bit vectors");
     }
 
     /// Lines that lie one after the other: sixteen numbers of four lines at a time. The last four may be among those before.
@@ -253,7 +212,7 @@ unsafe fn transpose_four<T: Wide>(from: *const T, across: isize, to: *mut f32, w
     };
     // SAFETY: the caller's promise.
     unsafe {
-        let line = |number: isize| T::sixteen(from.offset(number * across));
+        let line = |number: isize| T::sixteen(from.offset(number * across), !0);
         let [a, b, c, d] = [line(0), line(1), line(2), line(3)];
         let pairs = |low: __m512, high: __m512| {
             let (low, high) = (_mm512_castps_pd(low), _mm512_castps_pd(high));
