@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::Unsupported;
 use crate::ir::{LoopKernel, Spread};
+use crate::{Unsupported, Writes};
 
 /// Machine code for a kernel; there is none.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub enum Generated {}
 
 impl Generated {
     /// Says that there is none.
-    pub fn new(_: &LoopKernel, _: bool) -> Result<Self, Unsupported> {
+    pub fn new(_: &LoopKernel, _: Writes) -> Result<Self, Unsupported> {
         Err(Unsupported("no machine code for this processor in this build".into()))
     }
 

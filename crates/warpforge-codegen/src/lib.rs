@@ -39,6 +39,18 @@ pub use absent::Generated;
 #[cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 pub use run::Generated;
 
+/// How code writes a kernel's results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// To the caches, where they are read soon.
+    Near,
+    /// Past the caches, which do not hold them; what is read is asked for in advance.
+    Past,
+    /// Through the caches, which do not hold them either: what is read and what is written is asked for in advance. Memory is
+    /// read for nothing, but a core can have more of it underway.
+    Through,
+}
+
 /// Why there is no code for a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

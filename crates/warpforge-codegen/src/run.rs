@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use crate::Unsupported;
 use crate::ir::{Access, Extent, LoopKernel, Spread};
 use crate::lower::{self, Lowered, Stream};
+use crate::{Unsupported, Writes};
 
 use crate::x86::{self, Executable, LANES, Line, MOST_EVICTED};
 
@@ -103,7 +103,7 @@ impl Walk {
 #[derive(Debug)]
 pub struct Generated {
     code: Executable,
-    /// The same, writing past the caches.
+    /// The same, writing past the caches, for results that lie at whole lines.
     streaming: Option<Executable>,
     constants: Vec<Line>,
     walks: Vec<Walk>,
@@ -141,23 +141,23 @@ fn greatest_divisor(mut a: usize, mut b: usize) -> usize {
 }
 
 impl Generated {
-    /// Makes code for a kernel, also such that writes past the caches where `large` says that its results do not stay there.
-    pub fn new(kernel: &LoopKernel, large: bool) -> Result<Self, Unsupported> {
+    /// Makes code for a kernel, which writes its results in one of the ways.
+    pub fn new(kernel: &LoopKernel, writes: Writes) -> Result<Self, Unsupported> {
         if !x86::is_available() {
             return Err(Unsupported("a processor without AVX-512".into()));
         }
         let lowered = lower::lower(kernel)?;
         let (code, constants) = x86::assemble(&lowered, None)?;
-        let made = Self::of(kernel, &lowered, Executable::new(&code)?)?;
+        let mut made = Self { constants, ..Self::of(kernel, &lowered, Executable::new(&code)?)? };
         let moving: Vec<bool> = made.walks.iter().map(Walk::moves).collect();
-        let streaming = match large && made.line % LANES == 0 {
-            true => {
-                let rows = x86::Rows { elements: made.line, moving: &moving };
-                Some(Executable::new(&x86::assemble(&lowered, Some(rows))?.0)?)
-            }
-            false => None,
-        };
-        Ok(Self { streaming, constants, ..made })
+        let rows = x86::Rows { elements: made.line, moving: &moving, writes };
+        let large = || Executable::new(&x86::assemble(&lowered, Some(rows))?.0);
+        match writes {
+            Writes::Past if made.line.is_multiple_of(LANES) => made.streaming = Some(large()?),
+            Writes::Through => made.code = large()?,
+            Writes::Near | Writes::Past => {}
+        }
+        Ok(made)
     }
 
     /// The same by a function that was made of the kernel as it is [printed](crate::printed).

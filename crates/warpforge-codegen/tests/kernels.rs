@@ -2,11 +2,11 @@
 #![cfg(all(feature = "x86", target_arch = "x86_64", unix))]
 #![allow(unsafe_code, clippy::unwrap_used, clippy::needless_range_loop)]
 
-use warpforge_codegen::Generated;
 use warpforge_codegen::ir::{
     Access, Extent, Instruction, LoopKernel, Number, Operand, OutputInfo, Place, Register,
     RegisterInfo,
 };
+use warpforge_codegen::{Generated, Writes};
 use warpforge_hlo::ir::{Binary, Direction, Unary};
 use warpforge_tensor::DType;
 
@@ -88,7 +88,7 @@ fn number(value: f32) -> Operand {
 
 /// Runs a kernel of f32, cut as the test wishes.
 fn run(kernel: &LoopKernel, inputs: &[&[f32]], out: &mut [f32], cuts: &[usize]) {
-    let code = Generated::new(kernel, false).unwrap();
+    let code = Generated::new(kernel, Writes::Near).unwrap();
     let inputs: Vec<*const u8> = inputs.iter().map(|input| input.as_ptr().cast()).collect();
     let mut start = 0;
     for end in cuts.iter().copied().chain([kernel.elements]) {
@@ -102,7 +102,7 @@ fn has_code() -> bool {
     let mut builder = Builder::new(1, None);
     let x = builder.load(DType::F32, &[(1, 1)]);
     builder.store(x, DType::F32);
-    match Generated::new(&builder.kernel, false) {
+    match Generated::new(&builder.kernel, Writes::Near) {
         Ok(_) => true,
         Err(reason) => {
             assert!(reason.to_string().contains("processor"), "{reason}");
@@ -280,7 +280,7 @@ fn a_softmax_that_is_rounded() {
         let added = Some(added);
         builder.kernel.code.push(Instruction::Softmax { from, scale: 3.0, added, to });
         builder.store(Operand::Register(to), DType::BF16);
-        let code = Generated::new(&builder.kernel, false).unwrap();
+        let code = Generated::new(&builder.kernel, Writes::Near).unwrap();
         let mut x = randoms(count, 8);
         let mut mask = vec![0.0; columns];
         for (at, mask) in mask.iter_mut().enumerate().skip(1) {
@@ -363,7 +363,7 @@ fn narrow_numbers_and_truth_values() {
     // Halves of small integers are exact in f16.
     let halves: Vec<u16> = (0..count).map(|_| 0x3c00 + 0x100 * random.u16(0..4)).collect();
     let half = |bits: u16| 1.0 + f32::from(bits - 0x3c00) / 1024.0;
-    let code = Generated::new(&builder.kernel, false).unwrap();
+    let code = Generated::new(&builder.kernel, Writes::Near).unwrap();
     let (mut narrow, mut truth, mut f16) =
         (vec![0_u16; count], vec![9_u8; count], vec![0_u16; count]);
     let inputs = [x.as_ptr().cast::<u8>(), halves.as_ptr().cast()];
@@ -398,7 +398,7 @@ fn one_truth_value_for_a_row() {
     let chosen = [1_u8, 0, 1, 255, 0];
     let (a, b) = (randoms(rows * width, 1), randoms(rows * width, 2));
     let mut out = vec![0.0_f32; rows * width];
-    let code = Generated::new(&builder.kernel, false).unwrap();
+    let code = Generated::new(&builder.kernel, Writes::Near).unwrap();
     let inputs = [chosen.as_ptr(), a.as_ptr().cast(), b.as_ptr().cast()];
     // SAFETY: as many elements as the kernel has.
     unsafe { code.run_part(0..rows * width, &inputs, &[out.as_mut_ptr().cast()]) };
@@ -433,8 +433,8 @@ fn past_the_caches_the_numbers_are_the_same() {
         builder.store(value, dtype);
         let bytes = ELEMENTS * dtype.bytes();
         // The first place is one for whole vectors, the others are not.
-        let computed = |large: bool, shift: usize| {
-            let code = Generated::new(&builder.kernel, large).unwrap();
+        let computed = |writes: Writes, shift: usize| {
+            let code = Generated::new(&builder.kernel, writes).unwrap();
             let mut room = vec![0_u8; bytes + 128];
             let first = room.as_ptr().align_offset(64) + shift;
             let inputs = [input.as_ptr().cast::<u8>()];
@@ -442,12 +442,14 @@ fn past_the_caches_the_numbers_are_the_same() {
             unsafe { code.run_part(0..ELEMENTS, &inputs, &[room.as_mut_ptr().add(first)]) };
             room[first..first + bytes].to_vec()
         };
-        let plain = computed(false, 0);
-        for shift in [0, 4, 32] {
-            assert!(
-                computed(true, shift) == plain,
-                "{dtype:?} in rows of {row:?}, {shift} bytes on"
-            );
+        let plain = computed(Writes::Near, 0);
+        for writes in [Writes::Past, Writes::Through] {
+            for shift in [0, 4, 32] {
+                assert!(
+                    computed(writes, shift) == plain,
+                    "{dtype:?} in rows of {row:?}, {shift} bytes on, {writes:?}"
+                );
+            }
         }
     }
 }
@@ -513,7 +515,7 @@ fn bf16_is_rounded_as_it_should_be() {
     let mut builder = Builder::new(x.len(), None);
     let loaded = builder.load(DType::F32, &[(x.len(), 1)]);
     builder.store(loaded, DType::BF16);
-    let code = Generated::new(&builder.kernel, false).unwrap();
+    let code = Generated::new(&builder.kernel, Writes::Near).unwrap();
     let mut out = vec![0_u16; x.len()];
     // SAFETY: as many elements as the kernel has.
     unsafe {
@@ -575,8 +577,8 @@ fn bf16_alone_stays_in_its_place() {
         let less = builder.binary(Binary::Subtract, a, most);
         let made = builder.binary(Binary::Multiply, less, b);
         builder.store(made, DType::BF16);
-        for large in [false, true] {
-            let code = Generated::new(&builder.kernel, large).unwrap();
+        for writes in [Writes::Near, Writes::Past, Writes::Through] {
+            let code = Generated::new(&builder.kernel, writes).unwrap();
             let mut room = vec![0_u16; count + 32];
             let first = room.as_ptr().align_offset(64);
             let inputs = [x.as_ptr().cast::<u8>(), y.as_ptr().cast()];
@@ -591,7 +593,7 @@ fn bf16_alone_stays_in_its_place() {
             for (at, (found, wanted)) in room[first..].iter().zip(wanted).enumerate() {
                 let bits = wanted.to_bits();
                 let rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-                assert_eq!(u32::from(*found), rounded, "{columns}, {large}: {at}");
+                assert_eq!(u32::from(*found), rounded, "{columns}, {writes:?}: {at}");
             }
         }
     }

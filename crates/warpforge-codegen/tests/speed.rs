@@ -4,11 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use warpforge_codegen::Generated;
 use warpforge_codegen::ir::{
     Access, Extent, Instruction, LoopKernel, Number, Operand, OutputInfo, Place, Register,
     RegisterInfo,
 };
+use warpforge_codegen::{Generated, Writes};
 use warpforge_hlo::ir::{Binary, Unary};
 use warpforge_tensor::DType;
 
@@ -63,7 +63,7 @@ fn code_is_made_in_a_moment_and_runs_from_registers() {
         let mut code = None;
         for _ in 0..20 {
             let start = Instant::now();
-            code = Generated::new(&kernel, false).ok();
+            code = Generated::new(&kernel, Writes::Near).ok();
             made = made.min(start.elapsed());
         }
         let Some(code) = code else { return };

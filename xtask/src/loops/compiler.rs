@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 use libloading::Library;
 use warpforge_codegen::ir::LoopKernel;
 use warpforge_codegen::printed::{FUNCTION, printed};
-use warpforge_codegen::{Generated, Unsupported};
+use warpforge_codegen::{Generated, Unsupported, Writes};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{Options, interface, loops_of};
 use warpforge_hlo::parse_verified;
@@ -103,10 +103,10 @@ pub(super) fn row(
     let mut made = Duration::MAX;
     for _ in 0..20 {
         let start = Instant::now();
-        drop(Generated::new(&work.kernel, false)?);
+        drop(Generated::new(&work.kernel, Writes::Near)?);
         made = made.min(start.elapsed());
     }
-    let ours = Generated::new(&work.kernel, false)?;
+    let ours = Generated::new(&work.kernel, Writes::Near)?;
     let folder = tempfile::tempdir()?;
     let mut theirs: Option<(f64, Compiled)> = None;
     for vectors in TURNS {

@@ -9,9 +9,9 @@ mod registers;
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
-use crate::Unsupported;
 use crate::lower::{Format, Lowered, Pass, Reduced};
 use crate::vector::{Effect, Fold, Program};
+use crate::{Unsupported, Writes};
 use ask::{Ask, asked};
 use assembler::{Assembler, at};
 use emit::{Accumulator, Emitter, Pinned, Room, Surroundings, worth_pinning};
@@ -41,18 +41,19 @@ pub(crate) fn narrows() -> bool {
     is_x86_feature_detected!("avx512bf16")
 }
 
-/// Rows whose elements are neither read from caches nor written to them.
+/// Rows whose elements no cache holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'a> {
     pub(crate) elements: usize,
     /// Which streams go on from row to row.
     pub(crate) moving: &'a [bool],
+    pub(crate) writes: Writes,
 }
 
-/// The function, and the numbers it reads. For what no cache holds it asks in advance, and writes past the caches.
+/// The function, and the numbers it reads. For what no cache holds it asks in advance, and may write past the caches.
 pub(crate) fn assemble(
     lowered: &Lowered,
-    streaming: Option<Rows<'_>>,
+    far: Option<Rows<'_>>,
 ) -> Result<(Vec<u8>, Vec<Line>), Unsupported> {
     let mut formats: Vec<Format> = lowered.streams.iter().map(|(_, format, _)| *format).collect();
     let spilled = formats.len();
@@ -61,14 +62,14 @@ pub(crate) fn assemble(
         assembler: Assembler::default(),
         formats,
         spilled,
-        streaming: streaming.is_some(),
+        streaming: far.is_some_and(|rows| rows.writes == Writes::Past),
     };
-    let asked = match streaming {
+    let asked = match far {
         Some(rows) => asked(&lowered.passes, rows),
         None => vec![Vec::new(); lowered.passes.len()],
     };
     function.enter()?;
-    let ahead = ahead(lowered).filter(|_| streaming.is_none());
+    let ahead = ahead(lowered).filter(|_| far.is_none());
     if let Some(ahead) = &ahead {
         function.pass(ahead, &[])?;
     }
@@ -288,7 +289,11 @@ impl Function {
                     far,
                     1,
                 );
-                self.push(Instruction::with1(Code::Prefetcht0_m8, later)?);
+                let code = match ask.is_written {
+                    true => Code::Prefetchw_m8,
+                    false => Code::Prefetcht0_m8,
+                };
+                self.push(Instruction::with1(code, later)?);
             }
         }
         Ok(())

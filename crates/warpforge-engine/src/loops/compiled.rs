@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use warpforge_codegen::ir::{Extent, LoopKernel, Spread};
-use warpforge_codegen::{Generated, Unsupported};
+use warpforge_codegen::{Generated, Unsupported, Writes};
 
 use super::columns;
 use super::machine::Machine;
+use super::trial::Trial;
 use crate::caches;
 use crate::plan::Buffer;
 use crate::pool::Pool;
@@ -21,29 +22,58 @@ const GRAIN: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct CompiledLoop {
     kernel: LoopKernel,
-    code: Result<Arc<Generated>, Unsupported>,
+    code: Result<Arc<Code>, Unsupported>,
     /// Of a kernel that reduces along columns, what is done to its elements.
-    elements: Option<Arc<Generated>>,
+    elements: Option<Arc<Code>>,
 }
 
-/// Code for a kernel: the same for equal ones, as the layers of a model have them.
-fn generated(kernel: &LoopKernel, large: bool) -> Result<Arc<Generated>, Unsupported> {
-    /// Kernels that are remembered at most; then all are forgotten.
-    const MOST: usize = 1024;
-    static MADE: Mutex<BTreeMap<String, Weak<Generated>>> = Mutex::new(BTreeMap::new());
-    let key = format!("{large} {kernel:?}");
-    let known =
-        MADE.lock().unwrap_or_else(PoisonError::into_inner).get(&key).and_then(Weak::upgrade);
-    if let Some(code) = known {
-        return Ok(code);
+/// Machine code for a kernel.
+#[derive(Debug)]
+struct Code {
+    first: Generated,
+    /// Where results do not stay in caches: code that writes them in another way, and which of the two is the faster here.
+    second: Option<(Generated, Trial)>,
+}
+
+impl Code {
+    fn new(kernel: &LoopKernel, large: bool) -> Result<Self, Unsupported> {
+        if !large {
+            return Ok(Self { first: Generated::new(kernel, Writes::Near)?, second: None });
+        }
+        let through = Generated::new(kernel, Writes::Through)?;
+        let first = Generated::new(kernel, Writes::Past)?;
+        Ok(Self { first, second: Some((through, Trial::new())) })
     }
-    let code = Arc::new(Generated::new(kernel, large)?);
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if made.len() >= MOST {
-        made.clear();
+
+    /// Code for a kernel: the same for equal ones, as the layers of a model have them.
+    fn of(kernel: &LoopKernel, large: bool) -> Result<Arc<Self>, Unsupported> {
+        /// Kernels that are remembered at most; then all are forgotten.
+        const MOST: usize = 1024;
+        static MADE: Mutex<BTreeMap<String, Weak<Code>>> = Mutex::new(BTreeMap::new());
+        let key = format!("{large} {kernel:?}");
+        let known =
+            MADE.lock().unwrap_or_else(PoisonError::into_inner).get(&key).and_then(Weak::upgrade);
+        if let Some(code) = known {
+            return Ok(code);
+        }
+        let code = Arc::new(Self::new(kernel, large)?);
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= MOST {
+            made.clear();
+        }
+        made.insert(key, Arc::downgrade(&code));
+        Ok(code)
     }
-    made.insert(key, Arc::downgrade(&code));
-    Ok(code)
+
+    /// Runs the whole of it in one of the ways.
+    fn run(&self, run: impl FnOnce(&Generated)) {
+        match &self.second {
+            None => run(&self.first),
+            Some((second, trial)) => {
+                trial.run(|way| run(if way == 0 { &self.first } else { second }));
+            }
+        }
+    }
 }
 
 /// The memory of one run.
@@ -76,11 +106,11 @@ impl CompiledLoop {
         Self::of(kernel, false)
     }
 
-    /// Makes code that writes past the caches where results are `large`.
+    /// Makes code for results that stay in caches, or are too `large` for that.
     fn of(kernel: &LoopKernel, large: bool) -> Self {
         let elements = columns::element_part(kernel);
-        let elements = elements.and_then(|part| generated(&part, false).ok());
-        Self { code: generated(kernel, large), elements, kernel: kernel.clone() }
+        let elements = elements.and_then(|part| Code::of(&part, false).ok());
+        Self { code: Code::of(kernel, large), elements, kernel: kernel.clone() }
     }
 
     /// What takes it, in one word.
@@ -92,7 +122,8 @@ impl CompiledLoop {
     }
 
     fn machine(&self) -> Machine<'_> {
-        Machine { kernel: &self.kernel, elements: self.elements.as_deref() }
+        let elements = self.elements.as_ref().map(|code| &code.first);
+        Machine { kernel: &self.kernel, elements }
     }
 
     /// Runs it over its whole domain.
@@ -117,11 +148,13 @@ impl CompiledLoop {
             Some(row) => row * GRAIN.div_ceil(row),
             None => GRAIN,
         };
-        pool.run_ranges(self.kernel.elements, grain, 4, &|range| {
-            // Taken whole, so that it is the promise about it that counts.
-            let memory: &Memory<'_> = memory;
-            // SAFETY: the caller's promise; ranges do not overlap and hold whole rows.
-            unsafe { code.run_part(range, memory.inputs, memory.outputs) };
+        code.run(|code| {
+            pool.run_ranges(self.kernel.elements, grain, 4, &|range| {
+                // Taken whole, so that it is the promise about it that counts.
+                let memory: &Memory<'_> = memory;
+                // SAFETY: the caller's promise; ranges do not overlap and hold whole rows.
+                unsafe { code.run_part(range, memory.inputs, memory.outputs) };
+            });
         });
     }
 
@@ -140,7 +173,7 @@ impl CompiledLoop {
         // SAFETY: the caller's promise.
         unsafe {
             match &self.code {
-                Ok(code) => code.run_part(elements, inputs, outputs),
+                Ok(code) => code.first.run_part(elements, inputs, outputs),
                 Err(_) => {
                     let apart = self.apart(&elements, inputs, outputs);
                     self.machine().run_part(elements, &apart.inputs, outputs);
@@ -163,7 +196,8 @@ impl CompiledLoop {
         outputs: &[*mut u8],
         spread: &Spread<'_>,
     ) {
-        if let Some(code) = self.code.as_ref().ok().filter(|code| code.takes_rows(width)) {
+        let code = self.code.as_ref().ok().map(|code| &code.first);
+        if let Some(code) = code.filter(|code| code.takes_rows(width)) {
             // SAFETY: the caller's promise.
             unsafe { code.run_rows(rows, inputs, outputs, spread) };
             return;

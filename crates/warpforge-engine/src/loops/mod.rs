@@ -15,6 +15,7 @@ mod pieces;
 mod softmax;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod squares;
+mod trial;
 pub(crate) mod vector;
 
 pub(crate) use compiled::CompiledLoop;
