@@ -406,7 +406,7 @@ impl Kernel for Loop {
     }
 }
 
-/// A product in plain Rust.
+/// A product by neither tiles nor the library.
 struct Portable {
     product: Product,
     cost: Cost,

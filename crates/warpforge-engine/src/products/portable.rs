@@ -87,11 +87,16 @@ impl Product {
     /// Copies the columns of a panel, depth by depth, as f32; columns beyond the last are 0.
     unsafe fn pack_panel(&self, rhs: *const u8, start: isize, panel: usize, room: &mut [f32]) {
         let first = panel * PANEL;
-        let start = start + first as isize * self.columns.rhs;
-        let count = PANEL.min(self.columns.size - first);
-        let distances = [self.columns.rhs, self.depth.rhs];
+        let lines = Lines {
+            base: rhs,
+            dtype: self.dtypes[1],
+            start: start + first as isize * self.columns.rhs,
+            across: self.columns.rhs,
+            along: self.depth.rhs,
+            count: PANEL.min(self.columns.size - first),
+        };
         // SAFETY: the caller's promise.
-        unsafe { pack::<PANEL>(rhs, self.dtypes[1], start, distances, count, room) };
+        unsafe { lines.pack::<PANEL>(room) };
     }
 
     /// Computes some rows of some panels, of operands and a result whose matrices begin at `starts`.
@@ -108,11 +113,16 @@ impl Product {
         let mut lines = vec![0.0_f32; rows.len().next_multiple_of(ROWS) * depth];
         for (strip, first) in rows.clone().step_by(ROWS).enumerate() {
             let room = &mut lines[strip * ROWS * depth..][..ROWS * depth];
-            let start = left + first as isize * self.rows.lhs;
-            let count = ROWS.min(rows.end - first);
-            let distances = [self.rows.lhs, self.depth.lhs];
+            let strip = Lines {
+                base: lhs,
+                dtype: self.dtypes[0],
+                start: left + first as isize * self.rows.lhs,
+                across: self.rows.lhs,
+                along: self.depth.lhs,
+                count: ROWS.min(rows.end - first),
+            };
             // SAFETY: the caller's promise.
-            unsafe { pack::<ROWS>(lhs, self.dtypes[0], start, distances, count, room) };
+            unsafe { strip.pack::<ROWS>(room) };
         }
         let mut own = vec![0.0_f32; if packed.is_none() { PANEL * depth } else { 0 }];
         // By number: panels of no depth have no numbers, but their sums are 0 all the same.
@@ -209,89 +219,70 @@ fn multiply(lines: &[f32], columns: &[f32]) -> Sums {
     }
 }
 
-/// Copies `count` lines of an operand side by side, as f32, filled up with 0 to `WIDTH`: from one line to the next and from one number of
-/// a line to the next it is as far as the distances say.
-unsafe fn pack<const WIDTH: usize>(
+/// Lines of an operand: how many, where the first begins, and how far it is from one to the next and from one number of a line to
+/// the next.
+struct Lines {
     base: *const u8,
     dtype: DType,
     start: isize,
-    distances: [isize; 2],
+    across: isize,
+    along: isize,
     count: usize,
-    room: &mut [f32],
-) {
-    // SAFETY: the caller's promise; `Isa` has these values only where the instructions were found.
-    unsafe {
-        match Isa::detected() {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 | Isa::Avx2 => {
-                pack_256::<WIDTH>(base, dtype, start, distances, count, room);
-            }
-            _ => pack_lines::<WIDTH>(base, dtype, start, distances, count, room),
-        }
-    }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn pack_256<const WIDTH: usize>(
-    base: *const u8,
-    dtype: DType,
-    start: isize,
-    distances: [isize; 2],
-    count: usize,
-    room: &mut [f32],
-) {
-    // SAFETY: the caller's promise.
-    unsafe { pack_lines::<WIDTH>(base, dtype, start, distances, count, room) };
-}
-
-#[inline(always)]
-unsafe fn pack_lines<const WIDTH: usize>(
-    base: *const u8,
-    dtype: DType,
-    start: isize,
-    distances: [isize; 2],
-    count: usize,
-    room: &mut [f32],
-) {
-    // SAFETY: the caller's promise: the numbers are there, of this type.
-    unsafe {
-        match dtype {
-            DType::BF16 => {
-                let base = base.cast::<u16>();
-                pack_by::<WIDTH>(|at| from_bf16(*base.offset(at)), start, distances, count, room);
-            }
-            DType::F16 => {
-                let base = base.cast::<u16>();
-                pack_by::<WIDTH>(|at| from_f16(*base.offset(at)), start, distances, count, room);
-            }
-            _ => {
-                let base = base.cast::<f32>();
-                pack_by::<WIDTH>(|at| *base.offset(at), start, distances, count, room);
+impl Lines {
+    /// Copies them side by side, as f32, filled up with 0 to `WIDTH`.
+    ///
+    /// # Safety
+    ///
+    /// As many numbers of each line as there is room for are there, of their type.
+    unsafe fn pack<const WIDTH: usize>(&self, room: &mut [f32]) {
+        // SAFETY: the caller's promise; `Isa` has these values only where the instructions were found.
+        unsafe {
+            match Isa::detected() {
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx512 | Isa::Avx2 => self.pack_256::<WIDTH>(room),
+                _ => self.pack_each::<WIDTH>(room),
             }
         }
     }
-}
 
-#[inline(always)]
-fn pack_by<const WIDTH: usize>(
-    read: impl Fn(isize) -> f32,
-    start: isize,
-    [across, along]: [isize; 2],
-    count: usize,
-    room: &mut [f32],
-) {
-    let (steps, _) = room.as_chunks_mut::<WIDTH>();
-    for (step, lines) in steps.iter_mut().enumerate() {
-        let at = start + step as isize * along;
-        if count == WIDTH && across == 1 {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn pack_256<const WIDTH: usize>(&self, room: &mut [f32]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.pack_each::<WIDTH>(room) };
+    }
+
+    #[inline(always)]
+    unsafe fn pack_each<const WIDTH: usize>(&self, room: &mut [f32]) {
+        let (narrow, wide) = (self.base.cast::<u16>(), self.base.cast::<f32>());
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.dtype {
+                DType::BF16 => self.pack_by::<WIDTH>(|at| from_bf16(*narrow.offset(at)), room),
+                DType::F16 => self.pack_by::<WIDTH>(|at| from_f16(*narrow.offset(at)), room),
+                _ => self.pack_by::<WIDTH>(|at| *wide.offset(at), room),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn pack_by<const WIDTH: usize>(&self, read: impl Fn(isize) -> f32, room: &mut [f32]) {
+        let Self { start, across, along, count, .. } = *self;
+        let (steps, _) = room.as_chunks_mut::<WIDTH>();
+        for (step, lines) in steps.iter_mut().enumerate() {
+            let at = start + step as isize * along;
+            // Neighbours are read as vectors.
+            if count == WIDTH && across == 1 {
+                for (line, to) in lines.iter_mut().enumerate() {
+                    *to = read(at + line as isize);
+                }
+                continue;
+            }
             for (line, to) in lines.iter_mut().enumerate() {
-                *to = read(at + line as isize);
+                *to = if line < count { read(at + line as isize * across) } else { 0.0 };
             }
-            continue;
-        }
-        for (line, to) in lines.iter_mut().enumerate() {
-            *to = if line < count { read(at + line as isize * across) } else { 0.0 };
         }
     }
 }
