@@ -31,6 +31,7 @@ const STEPS: &[Step] = &[
     ("clippy", clippy),
     ("tests", tests),
     ("pure-rust", pure_rust),
+    ("lesser-machines", lesser_machines),
     ("matrix-unit", matrix_unit),
     ("doc-tests", doc_tests),
     ("rustdoc", rustdoc),
@@ -72,6 +73,14 @@ fn pure_rust() -> anyhow::Result<Verdict> {
         return Ok(Verdict::Found);
     }
     cargo_step(&[["nextest", "run"].as_slice(), &ENGINE].concat())
+}
+
+/// The production tier as machines without 512-bit vectors run it.
+fn lesser_machines() -> anyhow::Result<Verdict> {
+    let mut tests = cargo();
+    tests.args(["nextest", "run", "-p", "warpforge-engine", "-E", "binary(production)"]);
+    let found = succeeds(tests.env("WARPFORGE_INSTRUCTIONS", "avx2"))?;
+    Ok(Verdict::clean_if(found))
 }
 
 /// The kernels of the matrix unit, its instructions carried out one by one, where the machine has none of its own: there the

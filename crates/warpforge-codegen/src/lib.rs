@@ -13,6 +13,7 @@
 //! none says why ([`Unsupported`]); it is then carried out instruction by instruction.
 
 pub mod coefficients;
+pub mod instructions;
 pub mod ir;
 
 #[cfg(not(all(feature = "x86", target_arch = "x86_64", unix)))]

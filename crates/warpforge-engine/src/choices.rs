@@ -13,6 +13,7 @@ use crate::EngineError;
 use crate::fuse::Fusion;
 use crate::interface::repeated_value;
 use crate::kernels::traffic;
+use crate::loops::Isa;
 use crate::plan::{Executable, Options, alone};
 use crate::pool::Pool;
 use crate::products::Arithmetic;
@@ -181,6 +182,9 @@ impl Choices {
         let mut hash = Sha256::new();
         let (threads, version) = (self.threads, env!("CARGO_PKG_VERSION"));
         hash.update(format!("{threads} {arithmetic:?} {fixed:?} {version}\n{program}"));
+        if let Some(limit) = Isa::limit() {
+            hash.update(format!("{limit:?}"));
+        }
         let hash = hash.finalize();
         let digits: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         format!("{}-{digits}", way.name())

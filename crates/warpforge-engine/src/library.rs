@@ -1,16 +1,17 @@
 //! What all kernels of the vendor library share: the engine's threads, descriptions of tensors, scratch, copies between layouts.
 #![allow(unsafe_code)]
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use warpforge_onednn::{
-    Argument, Attributes, BinaryKind, DataType, Eltwise, Execution, MemoryDesc, OnednnError,
-    Primitive, Threadpool, Threads, reorder,
+    Argument, Attributes, BinaryKind, DataType, Eltwise, Execution, MemoryDesc, MostIsa,
+    OnednnError, Primitive, Threadpool, Threads, limit_cpu_isa, reorder,
 };
 use warpforge_tensor::DType;
 
 use crate::EngineError;
 use crate::epilogue::{Activation, Tail, With};
+use crate::loops::Isa;
 use crate::plan::Buffer;
 use crate::pool::{Pool, inside};
 use crate::view::View;
@@ -27,6 +28,20 @@ impl Threads for Pool {
     fn run(&self, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
         Pool::run(self, tasks, body);
     }
+}
+
+/// Lets the library use no more instructions than the engine.
+pub(crate) fn limit() {
+    static LIMITED: Once = Once::new();
+    LIMITED.call_once(|| {
+        let most = match Isa::limit() {
+            Some(Isa::Base) => MostIsa::Sse41,
+            Some(Isa::Avx2) => MostIsa::Avx2,
+            Some(Isa::Avx512) => MostIsa::Avx512,
+            None => return,
+        };
+        limit_cpu_isa(most);
+    });
 }
 
 pub(crate) fn data_type(dtype: DType) -> Result<DataType, EngineError> {

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use warpforge_tensor::DType;
 
+use crate::loops::Isa;
 use crate::loops::narrow::{from_bf16, from_f16};
-use crate::loops::vector::{Isa, dispatch};
+use crate::loops::vector::dispatch;
 use crate::pool::Pool;
 
 /// A part of what a kernel does.
@@ -215,7 +216,7 @@ unsafe fn range(pool: &Pool, dtype: DType, elements: usize, pointer: *const u8) 
 fn of_words(values: &[u32]) -> Range {
     let turned = |bits: i32| bits ^ ((bits >> 31) & i32::MAX);
     let begin = [i32::MAX, i32::MIN];
-    let found = dispatch!(Isa::detected(), extremes(values, begin, |bits| turned(bits as i32)));
+    let found = dispatch!(Isa::usable(), extremes(values, begin, |bits| turned(bits as i32)));
     let widen = |bits: u32| f32::from_bits(bits);
     of(values, found.map(|bits| turned(bits) as u32), widen)
 }
@@ -224,7 +225,7 @@ fn of_words(values: &[u32]) -> Range {
 fn of_halves(values: &[u16], widen: impl Fn(u16) -> f32) -> Range {
     let turned = |bits: i16| bits ^ ((bits >> 15) & i16::MAX);
     let begin = [i16::MAX, i16::MIN];
-    let found = dispatch!(Isa::detected(), extremes(values, begin, |bits| turned(bits as i16)));
+    let found = dispatch!(Isa::usable(), extremes(values, begin, |bits| turned(bits as i16)));
     of(values, found.map(|bits| turned(bits) as u16), widen)
 }
 

@@ -38,6 +38,29 @@ pub fn cpu_isa() -> String {
     .to_owned()
 }
 
+/// The most instructions that the library can be told to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MostIsa {
+    /// 128-bit vectors.
+    Sse41,
+    /// 256-bit vectors.
+    Avx2,
+    /// 512-bit vectors, without what came later for narrow numbers.
+    Avx512,
+}
+
+/// Limits the instructions that implementations are chosen for. It works once in a process and before anything is created;
+/// whether it did.
+pub fn limit_cpu_isa(most: MostIsa) -> bool {
+    let code = match most {
+        MostIsa::Sse41 => sys::dnnl_cpu_isa_sse41,
+        MostIsa::Avx2 => sys::dnnl_cpu_isa_avx2,
+        MostIsa::Avx512 => sys::dnnl_cpu_isa_avx512_core,
+    };
+    // SAFETY: stores one number, which is one of the library's.
+    unsafe { sys::dnnl_set_max_cpu_isa(code) == sys::dnnl_success }
+}
+
 /// Whether the library prints a line for every primitive it creates and runs, on standard output. For debugging.
 pub fn set_verbose(on: bool) {
     // SAFETY: stores one number. The only failure is a level that does not exist.

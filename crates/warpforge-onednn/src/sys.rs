@@ -98,6 +98,9 @@ constants! {
     dnnl_fpmath_mode_f16 = 2;
     dnnl_fpmath_mode_any = 3;
     dnnl_fpmath_mode_tf32 = 4;
+    dnnl_cpu_isa_sse41 = 0x1;
+    dnnl_cpu_isa_avx2 = 0x7;
+    dnnl_cpu_isa_avx512_core = 0x27;
     dnnl_accumulation_mode_strict = 0;
     dnnl_accumulation_mode_relaxed = 1;
     dnnl_accumulation_mode_any = 2;

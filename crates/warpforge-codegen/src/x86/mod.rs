@@ -9,6 +9,7 @@ mod registers;
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
+use crate::instructions::{Isa, goes_beyond};
 use crate::lower::{Format, Lowered, Pass, Reduced};
 use crate::vector::{Effect, Fold, Program};
 use crate::{Unsupported, Writes};
@@ -29,16 +30,12 @@ pub(crate) const LANES: usize = 16;
 
 /// Whether this machine has the instructions.
 pub(crate) fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("bmi2")
+    Isa::usable() == Isa::Avx512 && is_x86_feature_detected!("bmi2")
 }
 
 /// Whether it rounds to bf16 by itself.
 pub(crate) fn narrows() -> bool {
-    is_x86_feature_detected!("avx512bf16")
+    goes_beyond() && is_x86_feature_detected!("avx512bf16")
 }
 
 /// Rows whose elements no cache holds.

@@ -6,6 +6,7 @@ mod scratch;
 
 use std::sync::Arc;
 
+use warpforge_codegen::instructions;
 use warpforge_hlo::ir::{Function, OpKind, ValueId};
 use warpforge_tensor::DType;
 
@@ -104,8 +105,10 @@ pub(crate) struct Device {
 impl Device {
     /// The processor, with these threads.
     pub(crate) fn new(pool: Arc<Pool>, settings: Settings) -> Result<Self, EngineError> {
+        instructions::check().map_err(|error| EngineError::Input(error.to_string()))?;
         #[cfg(feature = "onednn")]
         let library = {
+            crate::library::limit();
             let made = warpforge_onednn::Threadpool::new(Arc::clone(&pool) as _);
             Arc::new(made.map_err(|error| EngineError::Threads(error.to_string()))?)
         };

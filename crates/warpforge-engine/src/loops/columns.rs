@@ -9,9 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 use warpforge_hlo::ir::Binary;
 
+use super::Isa;
 use super::lane::{Lane, Truth};
 use super::machine::{Machine, Memory, TILE, Tile, with_number, with_scratch};
-use super::vector::{Fold, Isa, Source, dispatch};
+use super::vector::{Fold, Source, dispatch};
 use crate::pool::Pool;
 use warpforge_codegen::Generated;
 use warpforge_codegen::ir::{
@@ -196,7 +197,7 @@ impl Machine<'_> {
         let together = if self.elements.is_some() { AT_ONCE } else { TILE };
         let at_once = if whole { (together / cut.width.max(1)).max(1) } else { 1 };
         let grain = at_once * columns.len();
-        let isa = Isa::detected();
+        let isa = Isa::usable();
         if let Some(code) = self.elements {
             self.sum_by_code(code, cut, reductions, memory, (task, at_once), sums);
             return;
@@ -241,7 +242,7 @@ impl Machine<'_> {
     ) {
         let (place, part) = (task / cut.parts, task % cut.parts);
         let (outer, columns) = (place / cut.blocks, cut.columns(place % cut.blocks));
-        let isa = Isa::detected();
+        let isa = Isa::usable();
         let room = (at_once * columns.len()).next_multiple_of(16);
         with_scratch(reductions.len() * room * size_of::<f32>() + 64, |scratch| {
             let scratch = scratch.as_mut_ptr().cast::<u8>();

@@ -12,9 +12,10 @@ use std::ops::Range;
 use warpforge_hlo::ir::Direction;
 use warpforge_tensor::DType;
 
+use super::Isa;
 use super::lane::{Lane, Truth};
 use super::narrow::{from_bf16, from_f16, to_bf16, to_f16};
-use super::vector::{Fold, Isa, Source, dispatch};
+use super::vector::{Fold, Source, dispatch};
 use crate::pool::Pool;
 use warpforge_codegen::Generated;
 use warpforge_codegen::ir::{Access, LoopKernel, Place};
@@ -220,7 +221,7 @@ impl<'a> Tile<'a> {
             offsets.push(total);
             total += slot_bytes(*bytes, grain);
         }
-        let isa = Isa::detected();
+        let isa = Isa::usable();
         let mut tile = Self { kernel, memory, elements, rows, row, places: Vec::new(), isa };
         tile.places = kernel
             .registers

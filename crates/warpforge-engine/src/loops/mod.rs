@@ -20,5 +20,6 @@ pub(crate) mod vector;
 
 pub(crate) use compiled::CompiledLoop;
 pub(crate) use lower::{Lowering, lower};
-pub(crate) use vector::{Isa, activate};
+pub(crate) use vector::activate;
+pub(crate) use warpforge_codegen::instructions::Isa;
 pub(crate) use warpforge_codegen::ir::{Extent, Spread};

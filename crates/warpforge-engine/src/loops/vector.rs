@@ -2,44 +2,11 @@
 //! instructions; which one runs is decided when the process starts.
 #![allow(unsafe_code)]
 
-use std::sync::OnceLock;
-
 use warpforge_hlo::ir::{Binary, Direction, Unary};
 
 pub(crate) use super::lane::{Lane, Truth};
-use super::{activation, softmax};
+use super::{Isa, activation, softmax};
 use crate::epilogue::Activation;
-
-/// A set of vector instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Isa {
-    /// What every machine of the architecture has.
-    Base,
-    /// 256-bit vectors with fused multiplication and addition.
-    Avx2,
-    /// 512-bit vectors.
-    Avx512,
-}
-
-impl Isa {
-    /// The widest this machine has.
-    pub(crate) fn detected() -> Self {
-        static DETECTED: OnceLock<Isa> = OnceLock::new();
-        *DETECTED.get_or_init(|| {
-            #[cfg(target_arch = "x86_64")]
-            {
-                let has_512 = is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl");
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    return if has_512 { Self::Avx512 } else { Self::Avx2 };
-                }
-            }
-            Self::Base
-        })
-    }
-}
 
 /// Numbers an instruction reads.
 #[derive(Debug, Clone, Copy)]
@@ -586,12 +553,12 @@ macro_rules! dispatch {
         match $isa {
             // SAFETY: `Isa` has this value only where the instructions were found.
             #[cfg(target_arch = "x86_64")]
-            $crate::loops::vector::Isa::Avx512 => unsafe {
+            $crate::loops::Isa::Avx512 => unsafe {
                 $crate::loops::vector::avx512::$function($($argument),*)
             },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            $crate::loops::vector::Isa::Avx2 => unsafe {
+            $crate::loops::Isa::Avx2 => unsafe {
                 $crate::loops::vector::avx2::$function($($argument),*)
             },
             // SAFETY: this needs no instructions beyond those of the architecture.

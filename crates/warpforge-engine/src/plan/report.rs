@@ -171,7 +171,7 @@ impl Executable {
             "plan of warpforge-engine {}, {} threads, {:?}, arena of {} bytes\n",
             env!("CARGO_PKG_VERSION"),
             self.device.pool.threads(),
-            Isa::detected(),
+            Isa::usable(),
             self.arena.bytes()
         );
         for (number, step) in self.steps.iter().enumerate() {

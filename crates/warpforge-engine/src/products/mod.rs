@@ -15,6 +15,7 @@ pub(crate) use recognize::{reads, recognize};
 pub(crate) use rows::Rows;
 pub(crate) use tiles::TiledProduct;
 
+use warpforge_codegen::instructions::goes_beyond;
 use warpforge_tensor::DType;
 
 use self::tiles::TiledBatch;
@@ -25,10 +26,11 @@ use crate::view::View;
 /// How products of f32 are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arithmetic {
-    /// The fastest way that is as exact as f32: where the machine has a matrix unit for bf16, also in three parts.
+    /// The fastest way that is as exact as f32: where the machine has a matrix unit for bf16, also in three parts; where it has
+    /// none, convolutions also with fewer multiplications.
     #[default]
     Fastest,
-    /// In f32 throughout.
+    /// In f32 throughout, term by term.
     Plain,
 }
 
@@ -40,7 +42,7 @@ pub fn has_bf16_products() -> bool {
 /// Whether it has vector instructions that multiply pairs of bf16 and round to bf16.
 pub(crate) fn has_bf16_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
-    let there = is_x86_feature_detected!("avx512bf16");
+    let there = goes_beyond() && is_x86_feature_detected!("avx512bf16");
     #[cfg(not(target_arch = "x86_64"))]
     let there = false;
     there
@@ -51,7 +53,7 @@ fn multiplies(dtype: DType) -> bool {
     match dtype {
         DType::BF16 => has_bf16_products(),
         #[cfg(target_arch = "x86_64")]
-        DType::F16 => is_x86_feature_detected!("avx512fp16"),
+        DType::F16 => goes_beyond() && is_x86_feature_detected!("avx512fp16"),
         #[cfg(not(target_arch = "x86_64"))]
         DType::F16 => false,
         _ => true,

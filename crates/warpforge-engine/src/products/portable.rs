@@ -211,7 +211,7 @@ fn multiply_256(lines: &[f32], columns: &[f32]) -> Sums {
 }
 
 fn multiply(lines: &[f32], columns: &[f32]) -> Sums {
-    match Isa::detected() {
+    match Isa::usable() {
         // SAFETY: `Isa` has these values only where the instructions were found.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx2 => unsafe { multiply_256(lines, columns) },
@@ -239,7 +239,7 @@ impl Lines {
     unsafe fn pack<const WIDTH: usize>(&self, room: &mut [f32]) {
         // SAFETY: the caller's promise; `Isa` has these values only where the instructions were found.
         unsafe {
-            match Isa::detected() {
+            match Isa::usable() {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx512 | Isa::Avx2 => self.pack_256::<WIDTH>(room),
                 _ => self.pack_each::<WIDTH>(room),

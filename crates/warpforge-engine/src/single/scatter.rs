@@ -12,7 +12,8 @@ use super::arithmetic::{Arithmetic, WithArithmetic, combines, with_arithmetic};
 use super::index::{is_index, read};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
-use crate::loops::vector::{Isa, dispatch};
+use crate::loops::Isa;
+use crate::loops::vector::dispatch;
 use crate::pattern::{combining, sizes};
 use crate::pool::Pool;
 
@@ -231,7 +232,7 @@ impl Run<'_> {
         let inner = window.pop_if(|last| last.updates == 1 && last.operand == 1);
         let run = inner.map_or(1, |inner| inner.size);
         let rows: usize = window.iter().map(|dimension| dimension.size).product();
-        let (replaces, isa) = (self.kernel.replaces, Isa::detected());
+        let (replaces, isa) = (self.kernel.replaces, Isa::usable());
         let (load, combine) = (|x| arithmetic.load(x), |a, b| arithmetic.combine(a, b));
         let memory = Memory { from: self.updates.cast::<T>(), to: self.to.cast::<T>() };
         let work = rows * run * (begins.len() / groups.len().max(1)).max(1);

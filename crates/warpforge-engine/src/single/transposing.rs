@@ -206,7 +206,7 @@ impl<T: Copy> Copying<'_, T> {
     /// As for [`Self::block`], for a square.
     unsafe fn square(&self, [rows, columns]: &Block) {
         #[cfg(target_arch = "x86_64")]
-        if (rows.len(), columns.len()) == (SIDE, SIDE) && Isa::detected() == Isa::Avx512 {
+        if (rows.len(), columns.len()) == (SIDE, SIDE) && Isa::usable() == Isa::Avx512 {
             let (row, column) = (rows.start, columns.start);
             // SAFETY: the caller's promise; the machine has the vectors.
             unsafe {

@@ -12,7 +12,8 @@ use super::Memory;
 use super::arithmetic::{Arithmetic, WithArithmetic, combines, with_arithmetic};
 use crate::EngineError;
 use crate::kernels::{Cost, Kernel};
-use crate::loops::vector::{Isa, dispatch};
+use crate::loops::Isa;
+use crate::loops::vector::dispatch;
 use crate::pattern::{combining, sizes};
 use crate::pool::Pool;
 
@@ -165,7 +166,7 @@ impl Sliding {
         let positions: usize = self.outer.iter().map(|dimension| dimension.to).product();
         let work = self.cost.flops as usize / positions.max(1);
         let grain = (1 << 14) / work.max(1);
-        let (isa, lane) = (Isa::detected(), &self.lane);
+        let (isa, lane) = (Isa::usable(), &self.lane);
         let initial = arithmetic.load(initial);
         // By value: what is called through a reference is not always made part of the loop.
         let load = move |x| arithmetic.load(x);

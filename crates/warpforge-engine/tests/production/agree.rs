@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use warpforge_codegen::instructions::Isa;
 use warpforge_engine::interface::random_value;
 use warpforge_engine::pool::{Placement, Pool};
 use warpforge_engine::reference::{Interpreter, Value};
@@ -24,6 +25,21 @@ pub(super) fn inputs(program: &Program) -> Vec<Value> {
 
 pub(super) fn pool(threads: usize) -> Arc<Pool> {
     Arc::new(Pool::new(threads, &Placement::Anywhere).unwrap())
+}
+
+/// Whether the vectors for tiles are used.
+pub(super) fn has_tiles() -> bool {
+    Isa::usable() == Isa::Avx512
+}
+
+/// Whether this machine multiplies f32 in parts, by a matrix unit.
+pub(super) fn has_matrix_unit() -> bool {
+    let text = "func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}";
+    let made = Executable::compile(&program(text), pool(1), &Options::default()).unwrap();
+    made.report().iter().any(|step| step.in_parts)
 }
 
 /// Runs a program in both tiers, with inputs given and with all of them fixed, and compares; what was launched.

@@ -5,7 +5,8 @@ use warpforge_engine::{Executable, Options, Sequence, StepReport};
 use warpforge_tensor::{DType, Shape as Sizes, Tensor};
 
 use super::agree::{
-    check_with_weights, compare, inputs, pool, program as parse, within, within_with,
+    check_with_weights, compare, has_matrix_unit, inputs, pool, program as parse, within,
+    within_with,
 };
 
 /// A convolution in two dimensions of space, the same in both but for the sizes.
@@ -164,16 +165,6 @@ fn the_library_computes_gradients() {
         assert!(backends.contains(&"library"), "{backends:?}\n{text}");
         assert!(!backends.contains(&"reference"), "{backends:?}\n{text}");
     }
-}
-
-/// Whether this machine multiplies f32 in parts, by a matrix unit.
-fn has_matrix_unit() -> bool {
-    let text = "func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  return %0 : tensor<64x64xf32>
-}";
-    let made = Executable::compile(&parse(text), pool(1), &Options::default()).unwrap();
-    made.report().iter().any(|step| step.in_parts)
 }
 
 /// Where there is a matrix unit it takes a convolution, and where the window moves pixel by pixel the gradient of its input: at

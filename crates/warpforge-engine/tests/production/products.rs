@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::agree::{backends, check, check_with_weights, inputs, pool, program, within_with};
+use super::agree::{
+    backends, check, check_with_weights, has_tiles, inputs, pool, program, within_with,
+};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{Choices, Executable, Measured, Options, StepReport};
 
@@ -365,13 +367,6 @@ fn the_other_kernel_computes_the_same() {
             }
         }
     }
-}
-
-/// Whether this machine has the vectors for tiles.
-fn has_tiles() -> bool {
-    let [text, ..] = plain(130, 70, 96);
-    let made = Executable::compile(&program(&text), pool(1), &Options::default()).unwrap();
-    backends(&made.report()).contains(&"tiles")
 }
 
 /// Which kernel computes a large product is measured once for each shape, for weights that never change apart from others, and

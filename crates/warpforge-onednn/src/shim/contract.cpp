@@ -29,6 +29,7 @@ using dims = const int64_t *;
 FUNCTION(dnnl_version, const dnnl_version_t *);
 FUNCTION(dnnl_set_verbose, status, int);
 FUNCTION(dnnl_get_effective_cpu_isa, dnnl_cpu_isa_t);
+FUNCTION(dnnl_set_max_cpu_isa, status, dnnl_cpu_isa_t);
 FUNCTION(dnnl_engine_create, status, dnnl_engine_t *, dnnl_engine_kind_t, size_t);
 FUNCTION(dnnl_stream_create, status, dnnl_stream_t *, dnnl_engine_t, unsigned);
 FUNCTION(dnnl_stream_wait, status, dnnl_stream_t);
@@ -155,6 +156,7 @@ const entry entries[] = {
         VALUE(dnnl_scratchpad_mode_user),
         VALUE(dnnl_fpmath_mode_strict), VALUE(dnnl_fpmath_mode_bf16), VALUE(dnnl_fpmath_mode_f16),
         VALUE(dnnl_fpmath_mode_any), VALUE(dnnl_fpmath_mode_tf32),
+        VALUE(dnnl_cpu_isa_sse41), VALUE(dnnl_cpu_isa_avx2), VALUE(dnnl_cpu_isa_avx512_core),
         VALUE(dnnl_accumulation_mode_strict), VALUE(dnnl_accumulation_mode_relaxed), VALUE(dnnl_accumulation_mode_any),
         VALUE(dnnl_accumulation_mode_s32), VALUE(dnnl_accumulation_mode_f32), VALUE(dnnl_accumulation_mode_f16),
         VALUE(dnnl_convolution_direct), VALUE(dnnl_convolution_auto),

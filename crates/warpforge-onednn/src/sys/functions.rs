@@ -6,6 +6,7 @@ unsafe extern "C" {
     pub(crate) fn dnnl_version() -> *const dnnl_version_t;
     pub(crate) fn dnnl_set_verbose(level: c_int) -> c_int;
     pub(crate) fn dnnl_get_effective_cpu_isa() -> c_int;
+    pub(crate) fn dnnl_set_max_cpu_isa(isa: c_int) -> c_int;
     pub(crate) fn dnnl_engine_create(
         engine: *mut *mut dnnl_engine,
         kind: c_int,

@@ -7,12 +7,11 @@ use warpforge_hlo::ir::ValueId;
 
 use super::super::cluster::{Cluster, Work};
 use super::super::outline::Outlined;
-use super::{Grower, LIBRARY};
-use crate::chains::{Chain, Link, Source};
+use super::Grower;
+use crate::chains::{Chain, Link, Source, TiledChain};
 use crate::choices::{Choices, Way};
 use crate::plan::Options;
-use crate::products::Arithmetic;
-use crate::products::tiles::Multiplier;
+use crate::products::is_for_library;
 
 impl Grower<'_> {
     /// Products, the loop over their rows and the product with what that makes as one cluster, where that is a chain and was not
@@ -53,6 +52,9 @@ impl Grower<'_> {
                 let outlined = self.outlined(&union);
                 let [first, between, last] = [index, rows, second].map(|part| &clusters[part]);
                 let chain = chain(&[first], between, &[last], &outlined)?;
+                if !has_kernel(&chain, options) {
+                    return None;
+                }
                 let is_apart = |choices: &Arc<Choices>| {
                     choices.is_other(Way::Together, &outlined.function, &[], options.arithmetic)
                 };
@@ -69,6 +71,12 @@ impl Grower<'_> {
         let all = clusters.into_iter().enumerate().filter(|(index, _)| !gone.contains(index));
         all.map(|(index, cluster)| chains.remove(&index).unwrap_or(cluster)).collect()
     }
+}
+
+/// Whether this machine has a kernel for a chain.
+fn has_kernel(chain: &Chain, options: &Options) -> bool {
+    let by_library = !chain.is_summed() && chain.products().all(is_for_library);
+    by_library || TiledChain::scratch_bytes(chain, options.arithmetic, 1).is_some()
 }
 
 /// The chain that these clusters are, as one of these ops: products, a loop over what they make, products with what it makes.
@@ -89,10 +97,6 @@ pub(super) fn chain(
     let sources = |of: &Cluster| of.outlined.inputs.iter().map(source).collect::<Option<Vec<_>>>();
     let link = |of: &&Cluster| {
         let Work::Product(product) = &of.work else { return None };
-        // Without the library there is nothing else that takes it.
-        if !LIBRARY && Multiplier::new(product, Arithmetic::default()).is_err() {
-            return None;
-        }
         Some(Link { product: (**product).clone(), sources: sources(of)? })
     };
     let second = |of: &&Cluster| {

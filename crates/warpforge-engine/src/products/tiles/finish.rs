@@ -412,7 +412,7 @@ impl FinishAt {
                 unsafe { write(sums, &rounded, place.columns) };
             }
             if let Some(activation) = then {
-                activate(Isa::detected(), *activation, sums.as_flattened_mut());
+                activate(Isa::usable(), *activation, sums.as_flattened_mut());
             }
         }
     }

@@ -96,7 +96,7 @@ impl Multiplier {
     /// Of a product, in one of the forms that this machine has.
     pub(super) fn of_form(product: &Product, form: Form) -> Result<Self, EngineError> {
         let unsupported = |what: &str| Err(EngineError::Unsupported(what.into()));
-        if Isa::detected() != Isa::Avx512 {
+        if Isa::usable() != Isa::Avx512 {
             return unsupported("tiles without 512-bit vectors");
         }
         let sizes = [product.rows.size, product.columns.size, product.depth.size, product.count()];

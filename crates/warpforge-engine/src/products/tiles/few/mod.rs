@@ -58,7 +58,7 @@ pub(crate) fn takes(product: &Product) -> bool {
     let is_few = (1..=MOST_ROWS).contains(&rows.size) && columns.size >= COLUMNS;
     let in_order = depth.lhs == 1 && depth.rhs == 1 && depth.size >= LEAST_DEPTH;
     let whole = !product.handed.left && !product.handed.result && product.count() > 0;
-    Isa::detected() == Isa::Avx512 && is_alike && is_known && is_few && in_order && whole
+    Isa::usable() == Isa::Avx512 && is_alike && is_known && is_few && in_order && whole
 }
 
 impl FewRows {

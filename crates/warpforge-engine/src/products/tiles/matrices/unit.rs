@@ -3,10 +3,12 @@
 
 use std::sync::OnceLock;
 
+use warpforge_codegen::instructions::goes_beyond;
+
 /// Whether the machine has the unit for bf16 and the system lets this process use it.
 pub(in super::super) fn available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(|| found() || stands_in())
+    *AVAILABLE.get_or_init(|| goes_beyond() && (found() || stands_in()))
 }
 
 /// Whether something else carries out the unit's instructions.
