@@ -1,5 +1,6 @@
-//! Convolutions: how their operands lie, and the kernels that compute them: by the matrix unit, or by the vendor library.
+//! Convolutions: how their operands lie, and the kernels that compute them: by tiles, or by the vendor library.
 
+mod form;
 #[cfg(feature = "onednn")]
 mod library;
 mod recognize;

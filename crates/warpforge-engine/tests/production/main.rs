@@ -11,3 +11,4 @@ mod plans;
 mod products;
 mod sequences;
 mod updates;
+mod winograd;

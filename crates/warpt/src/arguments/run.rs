@@ -47,9 +47,10 @@ pub enum Precision {
 /// How products of f32 are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum F32Products {
-    /// The fastest way that is as exact as f32: also in three parts of bf16, where the machine has a matrix unit
+    /// The fastest way that is as exact as f32: in three parts of bf16 where the machine has a matrix unit, convolutions with
+    /// fewer multiplications where it has none
     Fastest,
-    /// In f32 throughout
+    /// In f32 throughout, term by term
     Plain,
 }
 

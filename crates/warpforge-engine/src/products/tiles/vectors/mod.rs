@@ -9,12 +9,14 @@ mod pack;
 mod tile;
 #[cfg(target_arch = "x86_64")]
 mod whole;
+mod winograd;
 
 use std::ops::Range;
 
 use warpforge_tensor::DType;
 
 pub(super) use self::tile::ROWS;
+pub(crate) use self::winograd::{Operands as WinogradOperands, Winograd};
 
 use self::pack::Lines;
 use self::tile::{Operands, Tile};
