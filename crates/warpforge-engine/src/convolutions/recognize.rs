@@ -4,10 +4,10 @@
 use warpforge_hlo::ir::{self as hlo, Function, Op, OpKind};
 use warpforge_tensor::DType;
 
-use super::{Convolution, Dimensions, Direction, is_channels_last, tiled};
+use super::{Convolution, Dimensions, Direction, is_channels_last};
 use crate::epilogue::{Operands, Tail, read, read_dtypes};
 use crate::pattern::sizes;
-use crate::products::{Arithmetic, has_bf16_vectors};
+use crate::products::has_bf16_vectors;
 use crate::view::View;
 
 /// The convolution a function computes, where it is one that the library would take. With `tails` also what follows it may be in it.
@@ -26,11 +26,11 @@ pub(crate) fn recognize(function: &Function, tails: bool) -> Option<Convolution>
     let following: Vec<DType> =
         [found.dtype].into_iter().chain(read_dtypes(&convolution.tails)).collect();
     let takes = following.iter().all(|dtype| matches!(dtype, DType::F32 | DType::BF16));
-    // For a narrow result of wide operands the library has an instruction in its code that not every machine knows.
+    // For a narrow result of wide operands the library has an instruction in its code that not every machine knows. Tiles could
+    // take some of them, but what tiles can compute may be left to the library.
     let is_wide = convolution.dtypes[..2] == [DType::F32; 2];
     let narrows = following.contains(&DType::BF16);
-    let by_tiles = || tiled::takes(&convolution, Arithmetic::default());
-    let knows = !(is_wide && narrows) || has_bf16_vectors() || by_tiles();
+    let knows = !(is_wide && narrows) || has_bf16_vectors();
     (takes && follows && knows).then_some(convolution)
 }
 

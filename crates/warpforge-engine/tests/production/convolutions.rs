@@ -1,7 +1,7 @@
 //! Convolutions and their gradients, as JAX writes them, in the production tier against the reference interpreter.
 
 use warpforge_engine::reference::{Interpreter, Value};
-use warpforge_engine::{Executable, Options, Sequence, StepReport};
+use warpforge_engine::{Arithmetic, Executable, Options, Sequence, StepReport};
 use warpforge_tensor::{DType, Shape as Sizes, Tensor};
 
 use super::agree::{
@@ -429,18 +429,23 @@ fn padding_without_end_is_not_packed() {
 #[test]
 fn types_change_at_a_convolution() {
     let narrow = ["bf16", "f16"].map(|of| [("f32", of), (of, "f32"), (of, of)]);
-    for (of, to) in narrow.into_iter().flatten() {
+    let cases = narrow.into_iter().flatten().flat_map(|types| [(types, 32), (types, 64)]);
+    for ((of, to), features) in cases {
         for more in ["%r = stablehlo.maximum %q, %q", "%r = stablehlo.add %q, %y"] {
             let text = format!(
-                "func.func @main(%x: tensor<1x12x12x32x{of}>, %w: tensor<3x3x32x32x{of}>, %y: tensor<1x12x12x32x{to}>) -> tensor<1x12x12x32x{to}> {{
-  %p = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : (tensor<1x12x12x32x{of}>, tensor<3x3x32x32x{of}>) -> tensor<1x12x12x32x{of}>
-  %q = stablehlo.convert %p : (tensor<1x12x12x32x{of}>) -> tensor<1x12x12x32x{to}>
-  {more} : tensor<1x12x12x32x{to}>
-  return %r : tensor<1x12x12x32x{to}>
+                "func.func @main(%x: tensor<1x12x12x{features}x{of}>, %w: tensor<3x3x{features}x{features}x{of}>, %y: tensor<1x12x12x{features}x{to}>) -> tensor<1x12x12x{features}x{to}> {{
+  %p = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{pad = [[1, 1], [1, 1]]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : (tensor<1x12x12x{features}x{of}>, tensor<3x3x{features}x{features}x{of}>) -> tensor<1x12x12x{features}x{of}>
+  %q = stablehlo.convert %p : (tensor<1x12x12x{features}x{of}>) -> tensor<1x12x12x{features}x{to}>
+  {more} : tensor<1x12x12x{features}x{to}>
+  return %r : tensor<1x12x12x{features}x{to}>
 }}"
             );
             // What is converted in a kernel is not rounded on the way.
-            within(&text, 2, 8e-3);
+            let plain = Options { arithmetic: Arithmetic::Plain, ..Options::default() };
+            let others = Options { others: true, ..Options::default() };
+            for options in [Options::default(), plain, others] {
+                within_with(&text, 2, 8e-3, &options);
+            }
         }
     }
 }
