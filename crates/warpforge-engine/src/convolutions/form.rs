@@ -14,7 +14,7 @@ use crate::loops::Isa;
 use crate::observe::Phases;
 use crate::products::Arithmetic;
 use crate::products::tiles::{
-    Finish, Image, Lying, Out, WindowOperands, Windows, Winograd, WinogradOperands, has_matrix_unit,
+    Finish, Image, Lying, Out, WindowOperands, Windows, Winograd, has_matrix_unit,
 };
 use crate::view::View;
 
@@ -27,19 +27,6 @@ pub(super) enum Form {
     Windows(Windows),
     /// Vectors: sixteen products for four results.
     Winograd(Winograd),
-}
-
-/// What a task reads and writes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Operands<'a> {
-    pub(super) input: *const u8,
-    /// The packed images, where there are any.
-    pub(super) images: *const u8,
-    pub(super) panels: *const u8,
-    /// Room for nobody else.
-    pub(super) room: *mut u8,
-    pub(super) inputs: &'a [*const u8],
-    pub(super) out: *mut u8,
 }
 
 /// A tensor of two dimensions of space as lines of pixels: where it begins, and distances by pixel, in the result's order, and
@@ -220,24 +207,18 @@ impl Form {
     /// The operands are packed, the strips no more than a block, and nobody else writes their place in the result.
     pub(super) unsafe fn multiply(
         &self,
-        operands: &Operands<'_>,
+        operands: &WindowOperands<'_>,
         strips: &Range<usize>,
         panels: &Range<usize>,
         phases: &Phases,
     ) {
-        let Operands { input, images, panels: packed, room, inputs, out } = *operands;
         match self {
-            Self::Windows(windows) => {
-                let sums = room;
-                let operands = WindowOperands { input, images, panels: packed, sums, inputs, out };
-                // SAFETY: the caller's promise; the machine has the unit.
-                unsafe { windows.multiply(&operands, strips, panels) };
-            }
-            Self::Winograd(winograd) => {
-                let operands = WinogradOperands { input, panels: packed, room, inputs, out };
-                // SAFETY: the caller's promise; the machine has the vectors.
-                unsafe { winograd.multiply(&operands, strips, panels, phases) };
-            }
+            // SAFETY: the caller's promise; the machine has the unit.
+            Self::Windows(windows) => unsafe { windows.multiply(operands, strips, panels) },
+            // SAFETY: the caller's promise; the machine has the vectors.
+            Self::Winograd(winograd) => unsafe {
+                winograd.multiply(operands, strips, panels, phases);
+            },
         }
     }
 }

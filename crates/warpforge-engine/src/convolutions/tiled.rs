@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpforge_tensor::DType;
 
 use super::Convolution;
-use super::form::{Form, Operands, flat};
+use super::form::{Form, flat};
 use super::recognize::placed;
 use crate::EngineError;
 use crate::epilogue::{Tail, overwritten, reads};
@@ -15,7 +15,7 @@ use crate::observe::{Phase, Phases};
 use crate::plan::Buffer;
 use crate::pool::Pool;
 use crate::products::Arithmetic;
-use crate::products::tiles::pieces;
+use crate::products::tiles::{WindowOperands, pieces};
 
 /// The kernel.
 pub(crate) struct TiledConvolution {
@@ -217,11 +217,11 @@ impl Kernel for TiledConvolution {
         pool.run(blocks.len() * groups.len(), &|task| {
             let (block, group) = (&blocks[task / groups.len()], &groups[task % groups.len()]);
             places.with(|place| {
-                let operands = Operands {
+                let operands = WindowOperands {
                     input: given(launch, 0),
                     images: launch.images,
                     panels: launch.panels,
-                    room: launch.rooms.wrapping_add(place * self.room.task_bytes),
+                    sums: launch.rooms.wrapping_add(place * self.room.task_bytes),
                     inputs: launch.inputs,
                     out: launch.out,
                 };

@@ -16,7 +16,7 @@ use std::ops::Range;
 use warpforge_tensor::DType;
 
 pub(super) use self::tile::ROWS;
-pub(crate) use self::winograd::{Operands as WinogradOperands, Winograd};
+pub(crate) use self::winograd::Winograd;
 
 use self::pack::Lines;
 use self::tile::{Operands, Tile};

@@ -77,10 +77,10 @@ pub(crate) struct Windows {
 pub(crate) struct Operands<'a> {
     /// The input.
     pub(crate) input: *const u8,
-    /// The packed images.
+    /// The packed images, where there are any.
     pub(crate) images: *const u8,
     pub(crate) panels: *const u8,
-    /// Room for sums, for nobody else.
+    /// Room for sums and what they are made of, for nobody else.
     pub(crate) sums: *mut u8,
     pub(crate) inputs: &'a [*const u8],
     pub(crate) out: *mut u8,

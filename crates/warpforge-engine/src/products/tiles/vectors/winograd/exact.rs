@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::transforms::Patch;
-use super::{Line, Operands, PATCH, PLACES, PLANES, SIDE, WINDOW, Winograd};
+use super::{Line, PATCH, PLACES, PLANES, SIDE, WINDOW, WindowOperands, Winograd};
 use crate::products::tiles::multiplier::COLUMNS;
 
 /// Computes the lines of a square for a panel. What the window sees of the padding counts for nothing.
@@ -14,7 +14,7 @@ use crate::products::tiles::multiplier::COLUMNS;
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f"))]
 pub(super) unsafe fn square(
     winograd: &Winograd,
-    operands: &Operands<'_>,
+    operands: &WindowOperands<'_>,
     patch: &Patch,
     panel: usize,
     to: [*mut Line; SIDE],

@@ -19,7 +19,7 @@ use std::ops::Range;
 use self::balance::Balance;
 use self::transforms::Patch;
 use super::super::finish::{Finish, FinishAt, Place, Soon};
-use super::super::matrices::Image;
+use super::super::matrices::{Image, WindowOperands};
 use super::super::multiplier::{COLUMNS, spread};
 use super::tile::{Operands as Factors, PARTS, ROWS, Tile};
 use crate::caches;
@@ -55,17 +55,6 @@ pub(crate) struct Winograd {
     /// From one feature of the result, and of the input, to the next, in the kernel.
     distances: [isize; 2],
     finish: Finish,
-}
-
-/// What a task reads and writes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Operands<'a> {
-    pub(crate) input: *const u8,
-    pub(crate) panels: *const u8,
-    /// Room for nobody else.
-    pub(crate) room: *mut u8,
-    pub(crate) inputs: &'a [*const u8],
-    pub(crate) out: *mut u8,
 }
 
 /// Squares of one line that follow one another.
@@ -196,12 +185,12 @@ impl Winograd {
     ///
     /// # Safety
     ///
-    /// The kernel is packed, there is as much room as [`Self::room_bytes`] says, and nobody else writes these strips' place in the
+    /// The kernel is packed, there is as much room for sums as [`Self::room_bytes`] says, and nobody else writes these strips' place in the
     /// result; the machine has 512-bit vectors.
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
     pub(crate) unsafe fn multiply(
         &self,
-        operands: &Operands<'_>,
+        operands: &WindowOperands<'_>,
         strips: &Range<usize>,
         panels: &Range<usize>,
         phases: &Phases,
@@ -211,7 +200,7 @@ impl Winograd {
             first: strips.start * ROWS,
             count: (strips.end * ROWS).min(self.square_count()) - strips.start * ROWS,
             strips: strips.len(),
-            patches: operands.room.cast(),
+            patches: operands.sums.cast(),
             at: self.finish.whole(),
         };
         // SAFETY: the caller's promise.
@@ -302,7 +291,7 @@ impl Block<'_> {
     /// As for [`Winograd::multiply`]; the sums of all patches are there.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
-    unsafe fn products(&self, operands: &Operands<'_>, panel: usize) {
+    unsafe fn products(&self, operands: &WindowOperands<'_>, panel: usize) {
         let winograd = self.winograd;
         let features = winograd.input.features;
         let (row, plane) = (winograd.row(), winograd.plane(self.strips));
@@ -341,7 +330,7 @@ impl Block<'_> {
     /// As for [`Winograd::multiply`]; the panel's products are there.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
-    unsafe fn gather(&self, operands: &Operands<'_>, panel: usize) {
+    unsafe fn gather(&self, operands: &WindowOperands<'_>, panel: usize) {
         let winograd = self.winograd;
         let [height, width] = winograd.result;
         let column = panel * COLUMNS;
