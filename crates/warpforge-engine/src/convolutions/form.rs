@@ -109,16 +109,8 @@ impl Form {
         let given = (columns.0, [columns.1, depth.1]);
         if has_matrix_unit() {
             let windows =
-                Windows::new(numbers, image, [low, strides, size], &places, given, finish)?;
-            // The library multiplies bf16 in the same unit and packs nothing. It is as fast or faster, but for convolutions that
-            // read pixels as they lie here too, and those that make many features of few: to pack those few costs little, and
-            // much is done to the result, which is done here to each tile.
-            let widens = kernel_height.0 * kernel_width.0 == 1 && columns.0 >= 2 * features;
-            let library = cfg!(feature = "onednn")
-                && numbers == DType::BF16
-                && convolution.by != Some(Maker::Tiles);
-            let taken = !library || widens || windows.reads_in_place();
-            return taken.then_some(Self::Windows(windows));
+                Windows::new(numbers, image, [low, strides, size], &places, given, finish);
+            return windows.map(Self::Windows);
         }
         let vectors = Isa::usable() == Isa::Avx512 && numbers == DType::F32 && strides == [1, 1];
         let winograd = || Winograd::new(image, low, size, &places, given, finish);

@@ -34,9 +34,10 @@ pub(super) fn has_tiles() -> bool {
 
 /// Whether this machine multiplies f32 in parts, by a matrix unit.
 pub(super) fn has_matrix_unit() -> bool {
-    let text = "func.func @main(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
-  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  return %0 : tensor<64x64xf32>
+    // Of so many rows that tiles take it, whoever else could.
+    let text = "func.func @main(%a: tensor<128x64xf32>, %b: tensor<64x64xf32>) -> tensor<128x64xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<128x64xf32>, tensor<64x64xf32>) -> tensor<128x64xf32>
+  return %0 : tensor<128x64xf32>
 }";
     let made = Executable::compile(&program(text), pool(1), &Options::default()).unwrap();
     made.report().iter().any(|step| step.in_parts)

@@ -161,9 +161,9 @@ fn taken(product: &Product, arithmetic: Arithmetic) -> Option<Multiplier> {
         return None;
     }
     let multiplier = Multiplier::new(product, arithmetic).ok()?;
-    // The library has no instructions for narrow numbers either where the machine has none, and is far slower.
+    // Narrow numbers are the library's where it has instructions for them; where it has none it is far slower.
     let best = multiplier.is_by_matrices() || product.dtypes == [DType::F32; 3];
-    (best || !product.is_native()).then_some(multiplier)
+    (best || alone).then_some(multiplier)
 }
 
 /// Whether one product can hand its result to the next as that one packs it: rows that follow one another, whole tiles of

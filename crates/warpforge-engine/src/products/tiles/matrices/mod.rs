@@ -29,7 +29,7 @@ pub(super) use self::unit::available;
 pub(crate) use self::windows::{Image, Operands as WindowOperands, Windows};
 
 use self::later::Later;
-use self::tile::{Begin, Reads, Run, Tile};
+use self::tile::{Along, Begin, Reads, Run, Tile};
 use super::finish::{Place, Soon};
 use super::multiplier::{COLUMNS, Multiplier, Panels, Part, Strips};
 use crate::observe::Phase;
@@ -111,10 +111,11 @@ impl Numbers {
         self.step_bytes() / PART_BYTES
     }
 
-    /// Bytes of what comes next that are asked for in one step.
-    const fn ahead(self) -> usize {
+    /// Bytes of what comes next that are asked for in one step, while so many strips pass by: of bf16 as much as makes a step of a
+    /// panel. A core waits for few lines at once, and more would be asked for in the first of its time than in the rest.
+    fn ahead(self, strips: usize) -> usize {
         match self {
-            Self::Halves => tile::AHEAD,
+            Self::Halves => PART_BYTES.div_ceil(strips.max(1)).min(tile::AHEAD),
             Self::Thirds => thirds::AHEAD,
         }
     }
@@ -293,9 +294,10 @@ pub(super) unsafe fn multiply(
         return unsafe { short::multiply(part, &at, &rows_of, first, strips, panels) };
     }
     let kept = numbers.kept_panels(depth.size, panels.len());
+    let ahead = numbers.ahead(strips.len());
     let mut others = [const { Tile::new() }; 2];
     let mut later = Later::new(&at, part.inputs, part.out, numbers.last_steps(depth.size));
-    let unit = unit::Configured::new();
+    let mut unit = unit::Configured::new();
     for group in panels.clone().step_by(kept.max(1)) {
         let group = group..(group + kept.max(1)).min(panels.end);
         for stretch in (0..all).step_by(numbers.stretch(depth.size)) {
@@ -328,9 +330,9 @@ pub(super) unsafe fn multiply(
                             Soon::nothing()
                         };
                         let reads = Reads {
-                            strip: rows_of.at(slice, length, strip),
                             panel: right,
-                            next: next.wrapping_add(turn * length * numbers.ahead()),
+                            next: next.wrapping_add(turn * length * ahead),
+                            ahead,
                             later: match after {
                                 Some(after) => after.wrapping_add(number * length * tile::LATER),
                                 None => right,
@@ -345,25 +347,33 @@ pub(super) unsafe fn multiply(
                             true => Begin::with(at.first(&place, part.inputs)),
                             false => Begin::Here,
                         };
-                        let run = Run { steps: length, begin, elsewhere: straight };
+                        let run = Run { begin, elsewhere: straight };
+                        let left =
+                            [Along { strip: rows_of.at(slice, length, strip), steps: length }];
                         // SAFETY: the caller's promise: the packed strips and panels are there, and room for the sums of
                         // these strips and panels; what is left of a tile is done before it is used again.
                         unsafe {
+                            unit.settle_in(tile);
                             later.free(tile);
-                            (*tile).multiply(&unit, numbers, run, reads, |steps| later.some(steps));
+                            (*tile).multiply(&mut unit, numbers, run, left, reads, |steps| {
+                                later.some(steps);
+                            });
                         }
                         if !ends || straight.is_some() {
                             continue;
                         }
-                        // SAFETY: as above; nobody else has the tile.
-                        let sums = unsafe { &mut *tile };
                         let again = match numbers {
                             Numbers::Halves => 0,
-                            Numbers::Thirds => sums.extraordinary(rows),
+                            // SAFETY: as above; nobody else has the tile.
+                            Numbers::Thirds => unsafe {
+                                unit.settle();
+                                (*tile).extraordinary(rows)
+                            },
                         };
                         if again != 0 {
                             // SAFETY: as above.
                             unsafe {
+                                let sums = &mut *tile;
                                 let whole = whole_panel(multiplier, numbers, part, panel);
                                 let at = |step: usize| {
                                     let slice = step - step % numbers.slice();
@@ -387,7 +397,10 @@ pub(super) unsafe fn multiply(
         }
     }
     // SAFETY: as above.
-    unsafe { later.all() };
+    unsafe {
+        unit.settle();
+        later.all();
+    }
 }
 
 /// How the rows of a part lie: as strips, or where they are.

@@ -378,7 +378,7 @@ impl Reads {
     ///
     /// As for numbers of bf16.
     #[inline(always)]
-    pub(super) unsafe fn add_thirds(&mut self, steps: usize) {
+    pub(super) unsafe fn add_thirds(&mut self, strip: &mut *const u8, steps: usize) {
         let [(first, first_row), (second, second_row)] = &mut self.soon;
         // SAFETY: the caller's promise; asking for memory that is not there does nothing.
         unsafe {
@@ -415,7 +415,7 @@ impl Reads {
                 "dec {steps}",
                 "jnz 3b",
                 line = in(reg) 64_usize,
-                left = inout(reg) self.strip,
+                left = inout(reg) *strip,
                 right = inout(reg) self.panel,
                 next = inout(reg) self.next,
                 apart = in(reg) self.apart,

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use warpforge_codegen::instructions::goes_beyond;
 
+use super::tile::{Target, Tile};
+
 /// Whether the machine has the unit for bf16 and the system lets this process use it.
 pub(in super::super) fn available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
@@ -43,7 +45,10 @@ fn found() -> bool {
 }
 
 /// The unit, configured on this thread for registers of 16 rows of 64 bytes; it is given back at the end.
-pub(super) struct Configured(());
+pub(super) struct Configured {
+    /// Where the sums belong that are in its registers.
+    pub(super) left: Option<Target>,
+}
 
 /// What the unit is configured with.
 #[cfg(target_arch = "x86_64")]
@@ -75,12 +80,38 @@ impl Configured {
                 std::arch::asm!("ldtilecfg [{}]", in(reg) &raw const configuration, options(nostack, readonly));
             }
         }
-        Self(())
+        Self { left: None }
+    }
+
+    /// Writes the sums that are in the registers where they belong.
+    ///
+    /// # Safety
+    ///
+    /// There is still room for them.
+    pub(super) unsafe fn settle(&mut self) {
+        if let Some(left) = self.left.take() {
+            // SAFETY: the caller's promise.
+            unsafe { left.store() };
+        }
+    }
+
+    /// The same if they belong to a tile.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::settle`].
+    #[inline(always)]
+    pub(super) unsafe fn settle_in(&mut self, tile: *const Tile) {
+        if self.left.is_some_and(|left| left.start.cast_const() == tile.cast()) {
+            // SAFETY: the caller's promise.
+            unsafe { self.settle() };
+        }
     }
 }
 
 impl Drop for Configured {
     fn drop(&mut self) {
+        debug_assert!(self.left.is_none() || std::thread::panicking(), "sums are lost");
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the machine has the unit.
         unsafe {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::super::super::finish::{FinishAt, Place, Soon};
 use super::super::super::multiplier::COLUMNS;
-use super::super::tile::{Begin, Reads, Run, Target, Tile};
+use super::super::tile::{Along, Begin, Reads, Run, Target, Tile};
 use super::super::{ROWS, unit};
 use super::{Operands, Windows};
 
@@ -43,7 +43,7 @@ impl Windows {
         let each = ROWS.div_ceil(panels.len() * steps.div_ceil(numbers.together()));
         let mut waiting =
             Waiting { at: &at, operands, panels, sums: operands.sums, row, pixels: 0..0 };
-        let unit = unit::Configured::new();
+        let mut unit = unit::Configured::new();
         let mut tile = Tile::new();
         for (turn, strip) in strips.clone().enumerate() {
             let sums = operands.sums.wrapping_add(turn % 2 * ROWS * row);
@@ -52,9 +52,9 @@ impl Windows {
                 self.ask_for_next(operands, strip, place, panels.len());
                 let right = operands.panels.wrapping_add(panel * self.each_panel());
                 let reads = Reads {
-                    strip: pixels.first,
                     panel: right,
                     next: right.wrapping_add(self.each_panel()),
+                    ahead: numbers.ahead(1),
                     later: right,
                     apart: pixels.apart,
                     row: pixels.row,
@@ -64,9 +64,12 @@ impl Windows {
                 let column = panel * COLUMNS;
                 let first = Place { row: 0, column, columns: COLUMNS };
                 let begin = Begin::with(at.first(&first, operands.inputs));
-                let run = Run { steps, begin, elsewhere: Some(Target { start, row }) };
+                let run = Run { begin, elsewhere: Some(Target { start, row }) };
+                let left = [Along { strip: pixels.first, steps }];
                 // SAFETY: the caller's promise: operands and room for the sums of two strips are there.
-                unsafe { tile.multiply(&unit, numbers, run, reads, |_| waiting.some(each)) };
+                unsafe {
+                    tile.multiply(&mut unit, numbers, run, left, reads, |_| waiting.some(each));
+                }
             }
             // SAFETY: as above; the strip's sums are there, and nobody else has them.
             unsafe { waiting.some(ROWS) };
@@ -75,7 +78,10 @@ impl Windows {
             waiting.sums = sums;
         }
         // SAFETY: as above.
-        unsafe { waiting.some(ROWS) };
+        unsafe {
+            unit.settle();
+            waiting.some(ROWS);
+        }
     }
 }
 

@@ -26,6 +26,9 @@ const PIXEL_BYTES: usize = PART_BYTES / ROWS;
 /// Where so few are added up, how fast a convolution is depends on how its result is written.
 const FEW_STEPS: usize = 4;
 
+/// Steps of a visit at most: as much of a panel stays in the nearest cache while strips pass by.
+const MOST_STEPS: usize = 18;
+
 /// Packed pixels at most, padding included, for each pixel of input and result; fewer than [`LITTLE`] are no matter.
 const MOST_PADDING: usize = 4;
 const LITTLE: usize = 4096;
@@ -61,6 +64,8 @@ pub(crate) struct Windows {
     phase_pixels: usize,
     /// The window's places: pixels from the first of all, and where in the kernel their numbers begin.
     places: Vec<(usize, isize)>,
+    /// What is added to a tile's sums at a time.
+    visits: Vec<Vec<Segment>>,
     /// Features of the result.
     columns: usize,
     /// From one feature of the result, and of the input, to the next, in the kernel.
@@ -70,6 +75,28 @@ pub(crate) struct Windows {
     apart: usize,
     /// Whether pixels are read where they lie, one after the other, but for those of a strip that has fewer than others.
     direct: bool,
+}
+
+/// Some steps of the features that the window sees from one of its places.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    /// Which place.
+    place: usize,
+    step: usize,
+    steps: usize,
+}
+
+/// All steps of so many places, in visits of as many: of few features, several places together.
+fn visits(places: usize, all: usize, slice: usize) -> Vec<Vec<Segment>> {
+    let each = slice.min(all);
+    let of = |place: usize| {
+        let segment = move |step| Segment { place, step, steps: each.min(all - step) };
+        (0..all).step_by(each).map(segment)
+    };
+    let segments: Vec<Segment> = (0..places).flat_map(of).collect();
+    let together = (MOST_STEPS / each).max(1);
+    let count = segments.len().div_ceil(together);
+    segments.chunks(segments.len().div_ceil(count.max(1)).max(1)).map(<[_]>::to_vec).collect()
 }
 
 /// What a task reads and writes.
@@ -120,6 +147,7 @@ impl Windows {
             strip_count: 0,
             phase_pixels: 0,
             places: Vec::new(),
+            visits: Vec::new(),
             columns,
             distances,
             finish,
@@ -138,6 +166,7 @@ impl Windows {
             let pixels = phase.checked_mul(windows.phase_pixels)? + down * padded[1] + right;
             windows.places.push((pixels, *from));
         }
+        windows.visits = visits(windows.places.len(), windows.steps(), numbers.slice());
         let pixels = windows.phases.len().checked_mul(windows.phase_pixels)?;
         let of = |size: [usize; 2]| input.count.checked_mul(size[0])?.checked_mul(size[1]);
         let given = of(input.size)?.checked_add(of(result)?)?;
@@ -163,11 +192,6 @@ impl Windows {
             && by_pixel > 0
             && by_line == input.size[1] as isize * by_pixel
             && (input.count == 1 || by_image == input.size[0] as isize * by_line)
-    }
-
-    /// Whether pixels are read where they lie.
-    pub(crate) fn reads_in_place(&self) -> bool {
-        self.direct
     }
 
     /// Pixels of all images.

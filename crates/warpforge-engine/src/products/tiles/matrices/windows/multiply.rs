@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::super::super::finish::{FinishAt, Place, Soon};
 use super::super::super::multiplier::COLUMNS;
 use super::super::later::Later;
-use super::super::tile::{Begin, Reads, Run, Tile};
+use super::super::tile::{Along, Begin, Reads, Run, Tile};
 use super::super::{PART_BYTES, ROWS, exact, unit};
-use super::{FEW_STEPS, Operands, PIXEL_BYTES, Windows};
+use super::{FEW_STEPS, Operands, PIXEL_BYTES, Segment, Windows};
 
 impl Windows {
     /// Computes the result for some strips and panels.
@@ -29,40 +29,41 @@ impl Windows {
             unsafe { self.multiply_by_pixels(operands, strips, panels) };
             return;
         }
-        let numbers = self.numbers;
-        let (all, slice_steps) = (self.steps(), numbers.slice());
+        let (numbers, all) = (self.numbers, self.steps());
         let mut at = self.finish.whole();
         if !self.in_parts() {
             at = at.beginning_with_columns(self.columns);
         }
-        let later = Later::new(&at, operands.inputs, operands.out, all.min(slice_steps));
+        let last = self.visits.last().map_or(0, |visit| steps_of(visit));
+        let later = Later::new(&at, operands.inputs, operands.out, last);
         let unit = unit::Configured::new();
-        let mut work = Work { windows: self, operands, at: &at, later, unit };
-        if self.places.len() == 1 && (all <= FEW_STEPS || self.direct && all <= slice_steps) {
+        let ahead = numbers.ahead(1);
+        let mut work = Work { windows: self, operands, at: &at, later, unit, ahead };
+        if self.places.len() == 1 && (all <= FEW_STEPS || self.direct && self.visits.len() == 1) {
             // Little is added up for much that is read or written: all features of some pixels, one after the other.
             for strip in strips.clone() {
                 for (turn, panel) in panels.clone().enumerate() {
                     self.ask_for_next(operands, strip, turn, panels.len());
-                    let visit = Visit { panel, place: 0, slice: 0, strip, turn: turn % 2 };
                     // SAFETY: the caller's promise; there are sums for two strips at least.
-                    unsafe { work.multiply(&visit) };
+                    unsafe { work.visit(0, panel, strip, turn % 2) };
                 }
             }
         } else {
+            work.ahead = numbers.ahead(strips.len());
             for panel in panels.clone() {
-                for place in 0..self.places.len() {
-                    for slice in (0..all).step_by(slice_steps) {
-                        for (turn, strip) in strips.clone().enumerate() {
-                            let visit = Visit { panel, place, slice, strip, turn };
-                            // SAFETY: the caller's promise.
-                            unsafe { work.multiply(&visit) };
-                        }
+                for number in 0..self.visits.len() {
+                    for (turn, strip) in strips.clone().enumerate() {
+                        // SAFETY: the caller's promise.
+                        unsafe { work.visit(number, panel, strip, turn) };
                     }
                 }
             }
         }
         // SAFETY: as above.
-        unsafe { work.later.all() };
+        unsafe {
+            work.unit.settle();
+            work.later.all();
+        }
     }
 
     /// How a strip, seen from a place of the window, lies from some step on.
@@ -124,14 +125,9 @@ pub(super) struct Pixels {
     pub(super) apart: usize,
 }
 
-/// A tile at a place of the window, some steps of it.
-struct Visit {
-    panel: usize,
-    place: usize,
-    slice: usize,
-    strip: usize,
-    /// Which sums are its.
-    turn: usize,
+/// Steps of a visit.
+fn steps_of(visit: &[Segment]) -> usize {
+    visit.iter().map(|segment| segment.steps).sum()
 }
 
 /// A task at work.
@@ -141,28 +137,30 @@ struct Work<'a> {
     at: &'a FinishAt,
     later: Later<'a>,
     unit: unit::Configured,
+    /// Bytes of what comes next that are asked for in one step.
+    ahead: usize,
 }
 
 impl Work<'_> {
-    /// Adds the products of a visit to the sums of its tile, and leaves it to be finished when they are all there.
+    /// Adds the products of a visit of a strip to the sums of its tile, which are where the turn says, and leaves it to be
+    /// finished when they are all there.
     ///
     /// # Safety
     ///
     /// As for [`Windows::multiply`].
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
-    unsafe fn multiply(&mut self, visit: &Visit) {
-        let Self { windows, operands, at, later, unit } = self;
-        let Visit { panel, place, slice, strip, turn } = *visit;
-        let numbers = windows.numbers;
-        let all = windows.steps();
+    unsafe fn visit(&mut self, number: usize, panel: usize, strip: usize, turn: usize) {
+        let Self { windows, operands, at, later, unit, ahead } = self;
+        let (ahead, numbers, all) = (*ahead, windows.numbers, windows.steps());
+        let visit = &windows.visits[number];
+        let Some(Segment { place, step, .. }) = visit.first().copied() else { return };
         let column = panel * COLUMNS;
         let columns = COLUMNS.min(windows.columns - column);
         let first = operands.panels.wrapping_add(panel * windows.each_panel());
-        let length = numbers.slice().min(all - slice);
-        let begins = place == 0 && slice == 0;
-        let ends = place + 1 == windows.places.len() && slice + length == all;
-        let right = first.wrapping_add((place * all + slice) * numbers.step_bytes());
+        let length = steps_of(visit);
+        let (begins, ends) = (number == 0, number + 1 == windows.visits.len());
+        let right = first.wrapping_add((place * all + step) * numbers.step_bytes());
         let next = right.wrapping_add(length * numbers.step_bytes());
         let runs = Runs::new(windows, strip);
         let soon = match runs.clone().next().filter(|_| ends) {
@@ -174,34 +172,43 @@ impl Work<'_> {
         };
         soon.ask_beyond(length);
         let tile = operands.sums.cast::<Tile>().wrapping_add(turn);
-        let (pixels, _) = windows.places[place];
-        let pixels_at = windows.strip(operands, strip, pixels, slice);
+        let seen = |segment: &Segment| {
+            let (pixels, _) = windows.places[segment.place];
+            windows.strip(operands, strip, pixels, segment.step)
+        };
+        let Pixels { apart, row, .. } = seen(&visit[0]);
         let reads = Reads {
-            strip: pixels_at.first,
             panel: right,
-            next: next.wrapping_add(turn * length * numbers.ahead()),
+            next: next.wrapping_add(turn * length * ahead),
+            ahead,
             later: right,
-            apart: pixels_at.apart,
-            row: pixels_at.row,
+            apart,
+            row,
             soon: soon.two(tile.cast()),
         };
+        let left =
+            visit.iter().map(|segment| Along { strip: seen(segment).first, steps: segment.steps });
         let corner = Place { row: 0, column, columns };
         let begin = match begins {
             true => Begin::with(at.first(&corner, operands.inputs)),
             false => Begin::Here,
         };
-        let run = Run { steps: length, begin, elsewhere: None };
+        let run = Run { begin, elsewhere: None };
         // SAFETY: the caller's promise; what is left of a tile is done before it is used again.
         unsafe {
+            unit.settle_in(tile);
             later.free(tile);
-            (*tile).multiply(unit, numbers, run, reads, |steps| later.some(steps));
+            (*tile).multiply(unit, numbers, run, left, reads, |steps| later.some(steps));
         }
         if !ends {
             return;
         }
-        // SAFETY: as above; nobody else has the tile.
-        let sums = unsafe { &mut *tile };
         if windows.in_parts() {
+            // SAFETY: as above; nobody else has the tile.
+            let sums = unsafe {
+                unit.settle();
+                &mut *tile
+            };
             let mine = runs.clone().fold(0, |mine, run| mine | run.mask());
             let again = sums.extraordinary(ROWS) & mine;
             if again != 0 {

@@ -58,8 +58,12 @@ impl Windows {
                         Numbers::Halves => {
                             let from = input.cast::<u16>().offset(from + start);
                             let mut gathered = [0; STEP];
-                            gather(from, by_feature, &mut gathered[..count]);
-                            to.copy_from_nonoverlapping(gathered.as_ptr().cast(), PIXEL_BYTES);
+                            if by_feature == 1 && count == STEP {
+                                gathered = from.cast::<[u16; STEP]>().read_unaligned();
+                            } else {
+                                gather(from, by_feature, &mut gathered[..count]);
+                            }
+                            to.cast::<[u16; STEP]>().write(gathered);
                         }
                         Numbers::Thirds => {
                             let from = input.cast::<f32>().offset(from + start);
