@@ -23,15 +23,22 @@ impl Pass for WidenConvolutions {
     fn run(&self, program: Program, entry: &str) -> Result<Program, EngineError> {
         rewrite(program, entry, |function| {
             let mut rewriter = Rewriter::new(function);
-            let is_narrow =
-                |value: &ValueId| match function.ty(*value).tensor().and_then(TensorType::dtype) {
-                    Some(DType::F16) => true,
-                    Some(DType::BF16) => self.bf16,
-                    _ => false,
-                };
+            let dtype = |value: &ValueId| function.ty(*value).tensor().and_then(TensorType::dtype);
+            let is_narrow = |value: &ValueId| match dtype(value) {
+                Some(DType::F16) => true,
+                Some(DType::BF16) => self.bf16,
+                _ => false,
+            };
+            // What a program asks for in more than f32 is summed in more.
+            let fits = |value: &ValueId| {
+                matches!(dtype(value), Some(DType::F16 | DType::BF16 | DType::F32))
+            };
             for op in &function.body.ops {
                 let is_convolution = matches!(op.kind, OpKind::Convolution(_));
-                if is_convolution && op.operands.iter().all(is_narrow) {
+                if is_convolution
+                    && op.operands.iter().all(is_narrow)
+                    && op.results.iter().all(fits)
+                {
                     rewriter.copy_as(function, op, DType::F32);
                 } else {
                     rewriter.copy(function, op);

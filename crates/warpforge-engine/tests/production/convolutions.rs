@@ -235,6 +235,24 @@ fn windows_of_bf16_by_either_kernel() {
     }
 }
 
+/// Narrow numbers whose result is asked for in f64 are not summed in f32. Squares are of sizes so different that it would show.
+#[test]
+fn results_of_f64_are_summed_in_f64() {
+    for dtype in ["f16", "bf16"] {
+        let (image, kernel) =
+            (format!("tensor<2x9x10x3x{dtype}>"), format!("tensor<4x5x3x3x{dtype}>"));
+        let result = "tensor<2x6x6x3xf64>";
+        let text = format!(
+            "func.func @main(%a: {image}, %b: {kernel}) -> {result} {{
+  %s = stablehlo.multiply %a, %a : {image}
+  %0 = stablehlo.convolution(%s, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {kernel}) -> {result}
+  return %0 : {result}
+}}"
+        );
+        within(&text, 2, 1e-12);
+    }
+}
+
 /// What follows a convolution is done to it: a bias, a summand of its shape, `relu`; with a kernel that never changes, too, and
 /// in bf16.
 #[test]
