@@ -31,7 +31,9 @@ pub use attributes::Attributes;
 pub use data_type::DataType;
 pub use error::{OnednnError, Status};
 pub use execution::Execution;
-pub use library::{MostIsa, NOTICES, cpu_isa, limit_cpu_isa, set_verbose, version};
+pub use library::{
+    MostIsa, NOTICES, cpu_isa, limit_cpu_isa, set_verbose, sums_bytes_exactly, version,
+};
 pub use memory::{MAX_RANK, MemoryDesc};
 pub use operations::{
     ConvolutionShape, LayerNormalization, PoolingShape, binary, convolution_backward_data,

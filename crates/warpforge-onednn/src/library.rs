@@ -1,6 +1,8 @@
 //! The linked library itself: its version, what it sees of this machine, its licence.
 #![allow(unsafe_code)]
 
+use crate::data_type::DataType;
+use crate::error::{OnednnError, invalid};
 use crate::sys;
 
 /// The licence of the linked oneDNN and the notices of the third parties in it. They must go with every binary that links
@@ -36,6 +38,30 @@ pub fn cpu_isa() -> String {
         other => return format!("instruction set {other:#x}"),
     }
     .to_owned()
+}
+
+/// Whether the library sums products of bytes without loss here. Without VNNI its instruction for unsigned times signed bytes keeps
+/// two products in 16 bits: sums beyond them come out as the largest number that fits.
+pub fn sums_bytes_exactly() -> bool {
+    const AVX2_VNNI: i32 = 0x8;
+    const AVX512_VNNI: i32 = 0x40;
+    // SAFETY: takes nothing and answers with a number.
+    let code = unsafe { sys::dnnl_get_effective_cpu_isa() };
+    cfg!(not(target_arch = "x86_64")) || code & (AVX2_VNNI | AVX512_VNNI) != 0
+}
+
+/// Refuses products whose sums the library would saturate on this machine.
+pub(crate) fn refuse_saturated_sums(
+    call: &'static str,
+    factors: [DataType; 2],
+    request: impl FnOnce() -> String,
+) -> Result<(), OnednnError> {
+    let bytes = factors.iter().all(|factor| matches!(factor, DataType::S8 | DataType::U8));
+    if bytes && !sums_bytes_exactly() {
+        let reason = "sums of products of bytes are cut off at 16 bits on a processor without VNNI";
+        return Err(invalid(call, reason, request()));
+    }
+    Ok(())
 }
 
 /// The most instructions that the library can be told to use.

@@ -5,6 +5,7 @@ use super::{spatial, spatial_sizes};
 use crate::attributes::Attributes;
 use crate::engine::engine;
 use crate::error::{OnednnError, invalid};
+use crate::library::refuse_saturated_sums;
 use crate::memory::{Dimensions, MemoryDesc, optional};
 use crate::primitive::Primitive;
 use crate::sys;
@@ -79,6 +80,8 @@ pub fn convolution_forward(
     let engine = engine()?;
     let bias_text = bias.map_or(String::new(), |bias| format!(" + {bias:?}"));
     let request = format!("convolution {src:?} * {weights:?}{bias_text} -> {dst:?} with {shape:?}");
+    let types = [src.data_type(), weights.data_type()];
+    refuse_saturated_sums("convolution_forward", types, || request.clone())?;
     let arrays = arrays("convolution_forward", src, shape, &request)?;
     Primitive::create(
         "dnnl_convolution_forward_primitive_desc_create",

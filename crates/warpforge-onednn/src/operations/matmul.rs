@@ -4,6 +4,7 @@
 use crate::attributes::Attributes;
 use crate::engine::engine;
 use crate::error::{OnednnError, invalid};
+use crate::library::refuse_saturated_sums;
 use crate::memory::{MemoryDesc, optional};
 use crate::primitive::Primitive;
 use crate::sys;
@@ -18,7 +19,8 @@ const MAX_RANK: usize = 3;
 /// `src` is `[..., m, k]`, `weights` `[..., k, n]`, `dst` `[..., m, n]`, all of one rank, 2 or 3; batch dimensions
 /// of 1 in `src` or `weights` are broadcast. The bias has the rank of `dst` and its sizes or 1. Any operand may be
 /// transposed by its strides, and weights given as `any` get the layout that is fastest. Without rows or columns
-/// nothing is computed; `k` of 0, whose sums would all be zero, is refused.
+/// nothing is computed; `k` of 0, whose sums would all be zero, is refused, and bytes times bytes where
+/// [`crate::sums_bytes_exactly`] says no.
 pub fn matmul(
     src: &MemoryDesc,
     weights: &MemoryDesc,
@@ -33,6 +35,7 @@ pub fn matmul(
         let reason = "products with several batch dimensions come out wrong for some layouts";
         return Err(invalid("matmul", reason, request));
     }
+    refuse_saturated_sums("matmul", [src.data_type(), weights.data_type()], || request.clone())?;
     Primitive::create(
         "dnnl_matmul_primitive_desc_create",
         request,

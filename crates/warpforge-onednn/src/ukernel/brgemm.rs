@@ -3,6 +3,7 @@
 
 use super::shape::{BrgemmPostOps, BrgemmShape};
 use crate::error::{OnednnError, check, invalid};
+use crate::library::refuse_saturated_sums;
 use crate::sys;
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -41,6 +42,7 @@ impl Brgemm {
         if shape.lda < shape.k || shape.ldc < shape.n {
             return Err(invalid("Brgemm::create", "rows overlap", request()));
         }
+        refuse_saturated_sums("Brgemm::create", [shape.a, shape.b], request)?;
         let mut raw = null_mut();
         // SAFETY: numbers, and one handle that is written.
         let status = unsafe {
