@@ -19,7 +19,7 @@ use crate::products::tiles::{
 use crate::view::View;
 
 /// Features of input and result at least: with fewer most of a step of the unit, or of a tile, is 0.
-const LEAST_FEATURES: usize = 64;
+pub(super) const LEAST_FEATURES: usize = 64;
 
 /// A convolution as tiles compute it.
 pub(super) enum Form {
@@ -41,6 +41,14 @@ pub(super) fn flat(dimensions: &Dimensions, start: isize, dtype: DType) -> Optio
     (lines && whole && pixels).then_some(Lying { start, row: by_pixel, column: by_feature, dtype })
 }
 
+/// Images of two dimensions of space.
+pub(super) fn image(dimensions: &Dimensions) -> Option<Image> {
+    let [(count, by_image), (features, by_feature), (height, by_line), (width, by_pixel)] =
+        dimensions.as_slice().try_into().ok()?;
+    let distances = [by_image, by_line, by_pixel, by_feature];
+    Some(Image { count, features, size: [height, width], distances })
+}
+
 impl Form {
     /// The form in which tiles take a convolution, if they do.
     pub(super) fn of(convolution: &Convolution, arithmetic: Arithmetic) -> Option<Self> {
@@ -51,8 +59,8 @@ impl Form {
             [DType::BF16, DType::BF16, _] => DType::BF16,
             _ => return None,
         };
-        let [(count, by_image), (features, by_feature), (height, by_line), (width, by_pixel)] =
-            input.as_slice().try_into().ok()?;
+        let image = image(input)?;
+        let features = image.features;
         let [first, second, kernel_height, kernel_width]: [(usize, isize); 4] =
             kernel.as_slice().try_into().ok()?;
         let strides: [usize; 2] = convolution.strides.as_slice().try_into().ok()?;
@@ -99,12 +107,6 @@ impl Form {
         if convolution.rounded {
             finish = finish.rounded();
         }
-        let image = Image {
-            count,
-            features,
-            size: [height, width],
-            distances: [by_image, by_line, by_pixel, by_feature],
-        };
         let size = [result.get(2)?.0, result.get(3)?.0];
         let given = (columns.0, [columns.1, depth.1]);
         if has_matrix_unit() {

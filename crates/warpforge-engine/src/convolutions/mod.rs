@@ -1,11 +1,13 @@
 //! Convolutions: how their operands lie, and the kernels that compute them: by tiles, or by the vendor library.
 
 mod form;
+mod kernel_gradient;
 #[cfg(feature = "onednn")]
 mod library;
 mod recognize;
 mod tiled;
 
+pub(crate) use kernel_gradient::TiledKernelGradient;
 #[cfg(feature = "onednn")]
 pub(crate) use library::LibraryConvolution;
 pub(crate) use recognize::recognize;

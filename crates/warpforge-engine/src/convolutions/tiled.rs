@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use warpforge_tensor::DType;
 
-use super::Convolution;
 use super::form::{Form, flat};
 use super::recognize::placed;
+use super::{Convolution, kernel_gradient};
 use crate::EngineError;
 use crate::epilogue::{Tail, overwritten, reads};
 use crate::kernels::{Cost, Kernel, Rooms, Scratch};
@@ -56,12 +56,12 @@ impl Room {
 
 /// Whether tiles take the convolution.
 pub(super) fn takes(convolution: &Convolution, arithmetic: Arithmetic) -> bool {
-    Form::of(convolution, arithmetic).is_some()
+    Form::of(convolution, arithmetic).is_some() || kernel_gradient::takes(convolution, arithmetic)
 }
 
 /// Whether a convolution of f32 can also write its result rounded to bf16.
 pub(crate) fn rounds_beside(convolution: &Convolution, arithmetic: Arithmetic) -> bool {
-    convolution.dtypes[2] == DType::F32 && takes(convolution, arithmetic)
+    convolution.dtypes[2] == DType::F32 && Form::of(convolution, arithmetic).is_some()
 }
 
 /// The operand in whose place the result may lie: one that is combined with the sums element by element.
@@ -82,6 +82,9 @@ pub(crate) fn bytes(
     fixed: bool,
     threads: usize,
 ) -> Option<(usize, usize)> {
+    if let Some(bytes) = kernel_gradient::bytes(convolution, arithmetic) {
+        return Some((bytes, 0));
+    }
     let form = Form::of(convolution, arithmetic)?;
     Some((Room::new(&form, fixed, threads).bytes, form.panels().1))
 }

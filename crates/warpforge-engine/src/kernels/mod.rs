@@ -14,7 +14,7 @@ use crate::EngineError;
 use crate::chains::{Chain, TiledChain};
 #[cfg(feature = "onednn")]
 use crate::convolutions::LibraryConvolution;
-use crate::convolutions::{Convolution, TiledConvolution};
+use crate::convolutions::{Convolution, Direction, TiledConvolution, TiledKernelGradient};
 use crate::fuse::Work;
 use crate::loops::{CompiledLoop, Lowering};
 use crate::observe::Phases;
@@ -214,6 +214,11 @@ impl Device {
     ) -> Option<Arc<dyn Kernel>> {
         let phases = Phases::new(self.settings.observed);
         let (arithmetic, pool, scratch) = (self.settings.arithmetic, &self.pool, &self.scratch);
+        if convolution.direction == Direction::Kernel {
+            let made =
+                TiledKernelGradient::new(convolution, arithmetic, scratch, phases, cost).ok()?;
+            return Some(Arc::new(made));
+        }
         let made =
             TiledConvolution::new(convolution, arithmetic, weights, pool, scratch, phases, cost);
         Some(Arc::new(made.ok()?))

@@ -71,6 +71,107 @@ impl Shape {
     }
 }
 
+/// The gradient of the kernel of a shape, from an image and the gradient of the result, in JAX's and in PyTorch's order of dimensions.
+fn kernel_gradients(shape: &Shape) -> [String; 2] {
+    let [image, window, result] = shape.types();
+    let Shape { features: [from, to], padding: [[top, bottom], [left, right]], .. } = *shape;
+    let pads = format!("[[{top}, {bottom}], [{left}, {right}]]");
+    [("0, 1, b, f", window), ("f, b, 0, 1", format!("tensor<{to}x{from}x3x3xf32>"))].map(
+        |(order, window)| {
+            format!(
+                "func.func @main(%a: {image}, %b: {result}) -> {window} {{
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[{order}], \
+             window = {{stride = [1, 1], pad = {pads}, rhs_dilate = [1, 1]}} \
+             {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({image}, {result}) -> {window}
+  return %0 : {window}
+}}"
+            )
+        },
+    )
+}
+
+/// Of the largest element: what results made from squares, and from so few terms that their order does not matter, may differ by.
+const NEAR: f64 = 2e-6;
+
+/// A program is computed by squares where they are used, right, and to the bit alike on one thread and on two; `elsewhere` is what the
+/// result of other kernels may differ by.
+fn by_squares(text: &str, elsewhere: f64) {
+    let tolerance = if is_used() { NEAR } else { elsewhere };
+    let (backends, found) = within(text, 2, tolerance);
+    if is_used() {
+        assert!(backends.contains(&"winograd"), "{backends:?}\n{text}");
+    }
+    let (_, alone) = within(text, 1, tolerance);
+    assert_eq!(found, alone, "threads change bits\n{text}");
+}
+
+/// At every edge, in one chunk of squares and in several, with one image and several.
+#[test]
+fn gradients_of_kernels_are_sums_over_squares() {
+    for (features, size, batch, padding) in [
+        ([128, 128], [17, 22], 1, [[1, 1], [1, 1]]),
+        ([160, 139], [15, 21], 2, [[0, 0], [0, 0]]),
+        ([128, 130], [13, 18], 3, [[2, 1], [0, 2]]),
+        ([192, 128], [16, 16], 1, [[2, 2], [2, 2]]),
+        ([128, 130], [45, 90], 1, [[1, 1], [1, 1]]),
+        ([352, 128], [19, 31], 1, [[1, 0], [1, 1]]),
+    ] {
+        let shape = Shape { batch, size, features, padding };
+        // Others add a term for each pixel in f32, one after the other: errors grow as a random walk does.
+        let terms = (batch * size[0] * size[1]) as f64;
+        let walk = terms.sqrt() * f64::from(f32::EPSILON);
+        for text in kernel_gradients(&shape) {
+            by_squares(&text, walk.max(NEAR));
+        }
+    }
+}
+
+/// Where the sums could hide what a number is made from, or not be finite, the gradient is as it is defined.
+#[test]
+fn odd_numbers_stay_where_gradients_see_them() {
+    const FEATURES: [usize; 2] = [128, 130];
+    const SIZE: [usize; 2] = [21, 24];
+    let shape = Shape { batch: 1, size: SIZE, features: FEATURES, padding: [[1, 1]; 2] };
+    let [text, _] = kernel_gradients(&shape);
+    let program = parse(&text);
+    let usual = inputs(&program);
+    let [image, gradient] = [0, 1].map(|at| floats(&usual[at]));
+    let value = |numbers: Vec<f64>, features: usize| {
+        let sizes = Sizes::new([1, SIZE[0], SIZE[1], features]).unwrap();
+        Value::Tensor(Tensor::from_floats(DType::F32, sizes, numbers).unwrap())
+    };
+    let at = |y: usize, x: usize, features: usize| (y * SIZE[1] + x) * features;
+    let check = |image: Vec<f64>, gradient: Vec<f64>, what: &str| {
+        let values = [value(image, FEATURES[0]), value(gradient, FEATURES[1])];
+        let wanted = floats(&Interpreter::new(&program).run(values.to_vec()).unwrap()[0]);
+        let found = run(&text, &values, &Options::default());
+        for (found, wanted) in found.iter().zip(&wanted) {
+            let same = found == wanted || (found.is_nan() && wanted.is_nan());
+            let near = (found - wanted).abs() <= 1e-5 * wanted.abs();
+            assert!(same || near, "{what}: {found}, not {wanted}");
+        }
+    };
+    // One pixel of each, one to the right of the other: all but one place of the window sees nothing.
+    let only = |numbers: &[f64], features: usize, y: usize, x: usize| {
+        let mut only = vec![0.0; numbers.len()];
+        let pixel = at(y, x, features)..at(y, x, features) + features;
+        only[pixel.clone()].copy_from_slice(&numbers[pixel]);
+        only
+    };
+    let (pixel, seen) = (only(&image, FEATURES[0], 8, 9), only(&gradient, FEATURES[1], 8, 8));
+    check(pixel, seen, "single pixels");
+    // What the window sees is small; what is large lies just beside that.
+    let mut line = only(&image, FEATURES[0], 11, 3);
+    line[at(9, 3, FEATURES[0])..at(9, 4, FEATURES[0])].fill(1e20);
+    check(line, only(&gradient, FEATURES[1], 11, 3), "a large pixel in a patch");
+    for odd in [f64::INFINITY, f64::NAN, 1e38] {
+        let mut odd_image = image.iter().map(|number| number.abs()).collect::<Vec<_>>();
+        odd_image[at(6, 7, FEATURES[0]) + 3] = odd;
+        let gradient = gradient.iter().map(|number| number.abs()).collect();
+        check(odd_image, gradient, "odd");
+    }
+}
+
 /// At every edge, with features that do not fill vectors, several images, and results of odd sizes.
 #[test]
 fn squares_are_the_convolution() {
@@ -93,12 +194,7 @@ fn squares_are_the_convolution() {
                 continue;
             }
             for text in [shape.forward(), shape.gradient()] {
-                let (backends, found) = within(&text, 2, 2e-6);
-                if is_used() {
-                    assert!(backends.contains(&"winograd"), "{backends:?}\n{text}");
-                }
-                let (_, alone) = within(&text, 1, 2e-6);
-                assert_eq!(found, alone, "threads change bits\n{text}");
+                by_squares(&text, NEAR);
             }
         }
     }

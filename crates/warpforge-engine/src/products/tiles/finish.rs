@@ -213,6 +213,13 @@ impl Soon {
         Self { rows: [(std::ptr::null(), 0); Self::MOST], bytes: [0; Self::MOST], count: 0 }
     }
 
+    /// The rows of a matrix that lies like this.
+    pub(super) fn of(beside: &Beside) -> Self {
+        let mut soon = Self::nothing();
+        soon.push(beside);
+        soon
+    }
+
     /// The first two matrices, or some other row again and again where there are fewer.
     #[inline(always)]
     pub(super) fn two(&self, other: *const u8) -> [(*const u8, isize); 2] {

@@ -27,7 +27,7 @@ pub(crate) use self::few::FewRows;
 pub(crate) use self::finish::{Finish, Lying, Out};
 pub(crate) use self::matrices::{Image, WindowOperands, Windows};
 pub(crate) use self::multiplier::{Multiplier, Panels, Part, Strips, spread};
-pub(crate) use self::vectors::Winograd;
+pub(crate) use self::vectors::{GradientOperands, KernelGradient, Winograd};
 
 use self::multiplier::COLUMNS;
 use super::{Arithmetic, Product};

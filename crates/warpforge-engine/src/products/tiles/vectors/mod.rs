@@ -16,7 +16,7 @@ use std::ops::Range;
 use warpforge_tensor::DType;
 
 pub(super) use self::tile::ROWS;
-pub(crate) use self::winograd::Winograd;
+pub(crate) use self::winograd::{GradientOperands, KernelGradient, Winograd};
 
 use self::pack::Lines;
 use self::tile::{Operands, Tile};

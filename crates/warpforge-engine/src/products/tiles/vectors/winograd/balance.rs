@@ -5,7 +5,7 @@ use super::super::ROWS;
 use super::{Image, MOST_STRIPS, PATCH, SIDE, WINDOW};
 
 /// A square is uneven if all that one of its pixels sees is smaller than a single other pixel by this factor.
-const UNEVEN: f32 = 4.0;
+pub(super) const UNEVEN: f32 = 4.0;
 
 /// Pixels of a line that a run's patches have at most.
 const MOST: usize = MOST_STRIPS * ROWS * SIDE + PATCH - SIDE;
@@ -70,7 +70,7 @@ impl Balance {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-unsafe fn magnitude(pixel: *const f32, features: usize) -> f32 {
+pub(super) unsafe fn magnitude(pixel: *const f32, features: usize) -> f32 {
     use std::arch::x86_64::{
         _mm512_abs_ps, _mm512_add_ps, _mm512_reduce_add_ps, _mm512_setzero_ps,
     };
@@ -87,6 +87,6 @@ unsafe fn magnitude(pixel: *const f32, features: usize) -> f32 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn magnitude(_: *const f32, _: usize) -> f32 {
+pub(super) unsafe fn magnitude(_: *const f32, _: usize) -> f32 {
     unreachable!("tiles need 512-bit vectors");
 }

@@ -12,9 +12,12 @@
 
 mod balance;
 mod exact;
+mod gradient;
 mod transforms;
 
 use std::ops::Range;
+
+pub(crate) use self::gradient::{GradientOperands, KernelGradient};
 
 use self::balance::Balance;
 use self::transforms::Patch;
@@ -278,7 +281,7 @@ impl Block<'_> {
                 unsafe {
                     self.uneven().wrapping_add(square).write(balance.is_uneven(turn));
                     let to = self.patches.wrapping_add(square * row);
-                    transforms::of_patch(&patch, image.features, to, plane);
+                    transforms::of_patch(&patch, 0..image.features, to, plane);
                 }
             }
         }
