@@ -135,7 +135,7 @@ fn what_was_measured_decides() {
         assert!(known.is_empty() && !is_chain, "{known:?}");
         return;
     };
-    assert!(measured.is_new() && is_chain != seconds.is_other());
+    assert!(measured.is_new() && is_chain != seconds.is_other(Way::Together));
     assert!(seconds.rules > 0.0 && seconds.other > 0.0);
     for (other, wanted) in [(2.0, true), (0.5, false)] {
         let told = Choices::new(2, [(name.clone(), Measured { rules: 1.0, other })]);

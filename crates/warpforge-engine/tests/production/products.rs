@@ -7,7 +7,7 @@ use super::agree::{
     backends, check, check_with_weights, has_tiles, inputs, pool, program, within_with,
 };
 use warpforge_engine::reference::Value;
-use warpforge_engine::{Choices, Executable, Measured, Options, StepReport};
+use warpforge_engine::{Choices, Executable, Maker, Measured, Options, StepReport, Way};
 
 /// What takes a product that tiles can: the machine may not have the vectors for them.
 fn is_product(report: &[StepReport]) {
@@ -395,7 +395,7 @@ fn which_kernel_was_measured_decides() {
     let (fixed, kernel) = planned(Choices::new(2, []), true);
     let [(name, seconds)] = &fixed.known()[..] else { panic!("{fixed:?}") };
     assert_ne!(changing.known()[0].0, *name);
-    assert_eq!(kernel, if seconds.is_other() { "library" } else { "tiles" });
+    assert_eq!(kernel, if seconds.is_other(Way::By(Maker::Tiles)) { "library" } else { "tiles" });
     for (other, wanted) in [(2.0, "tiles"), (0.5, "library")] {
         let told = Choices::new(2, [(name.clone(), Measured { rules: 1.0, other })]);
         let (told, kernel) = planned(told, true);

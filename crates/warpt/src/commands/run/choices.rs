@@ -50,7 +50,7 @@ pub(super) fn lines(choices: &Choices) -> Vec<String> {
             Way::By(Maker::Tiles) => ["products and convolutions", "by tiles", "by the library"],
             Way::By(Maker::Library) => ["products and convolutions", "by the library", "by tiles"],
         };
-        let (side, gain) = match (Measured { rules, other }).is_other() {
+        let (side, gain) = match (Measured { rules, other }).is_other(way) {
             true => (otherwise, rules / other),
             false => (as_ruled, other / rules),
         };
