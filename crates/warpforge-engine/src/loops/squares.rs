@@ -18,6 +18,35 @@ pub(crate) unsafe fn turn_thirty_two(
     from: impl Fn(usize) -> *const u16,
     to: impl Fn(usize) -> *mut u16,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        turned_thirty_two(from, |line, numbers| _mm512_storeu_si512(to(line).cast(), numbers));
+    }
+}
+
+/// The same, past the caches.
+///
+/// # Safety
+///
+/// As above; what is written are whole cache lines.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(crate) unsafe fn stream_thirty_two(
+    from: impl Fn(usize) -> *const u16,
+    to: impl Fn(usize) -> *mut u16,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        turned_thirty_two(from, |line, numbers| _mm512_stream_si512(to(line).cast(), numbers));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn turned_thirty_two(
+    from: impl Fn(usize) -> *const u16,
+    mut put: impl FnMut(usize, __m512i),
+) {
     /// Where pairs of two lines come from: the first sixteen columns, and the others.
     const PLACES: [[u16; 32]; 2] = {
         let mut places = [[0; 32]; 2];
@@ -40,9 +69,9 @@ pub(crate) unsafe fn turn_thirty_two(
             *second = _mm512_permutex2var_epi16(even, places[1], odd);
         }
         for (half, pairs) in pairs.iter().enumerate() {
-            turn_sixteen(
+            turned_sixteen(
                 |line| (&raw const pairs[line]).cast(),
-                |line| to(16 * half + line).cast(),
+                |line, numbers| put(16 * half + line, numbers),
             );
         }
     }

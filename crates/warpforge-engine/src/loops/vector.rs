@@ -423,9 +423,9 @@ fn accumulate<T: Copy, W: Copy>(
 
 /// Combines numbers of several runs, each as long as the result, place by place.
 #[inline(always)]
-fn combine_runs<T: Copy, W: Copy>(
+fn combine_runs<'a, T: Copy + 'a, W: Copy>(
     out: &mut [T],
-    runs: &[&[T]],
+    runs: &(impl Iterator<Item = &'a [T]> + Clone),
     initial: W,
     load: impl Fn(T) -> W,
     combine: impl Fn(W, W) -> W,
@@ -437,7 +437,7 @@ fn combine_runs<T: Copy, W: Copy>(
     let whole = chunks.len() * CHUNK;
     for (at, out) in chunks.iter_mut().enumerate() {
         let mut sums = [initial; CHUNK];
-        for run in runs {
+        for run in runs.clone() {
             let (values, _) = run[at * CHUNK..].as_chunks::<CHUNK>();
             if let Some(values) = values.first() {
                 for (sum, value) in sums.iter_mut().zip(values) {
@@ -450,7 +450,7 @@ fn combine_runs<T: Copy, W: Copy>(
         }
     }
     for (at, out) in rest.iter_mut().enumerate() {
-        let values = runs.iter().map(|run| load(run[whole + at]));
+        let values = runs.clone().map(|run| load(run[whole + at]));
         *out = store(values.fold(initial, &combine));
     }
 }
@@ -505,8 +505,8 @@ macro_rules! compiled_for {
             }
 
             $(#[target_feature(enable = $features)])?
-            pub(crate) unsafe fn combine_runs<T: Copy, W: Copy>(
-                out: &mut [T], runs: &[&[T]], initial: W,
+            pub(crate) unsafe fn combine_runs<'a, T: Copy + 'a, W: Copy>(
+                out: &mut [T], runs: &(impl Iterator<Item = &'a [T]> + Clone), initial: W,
                 load: impl Fn(T) -> W, combine: impl Fn(W, W) -> W, store: impl Fn(W) -> T,
             ) {
                 super::combine_runs(out, runs, initial, load, combine, store);

@@ -157,6 +157,18 @@ fn layout(
     Some((dimensions, starts.collect::<Option<_>>()?, stride))
 }
 
+/// Where an element of the windows is, from where they begin in the updates and in the operand.
+fn offsets(window: &[&Dimension], element: usize) -> (usize, usize) {
+    let (mut rest, mut from, mut to) = (element, 0, 0);
+    for dimension in window.iter().rev() {
+        let at = rest % dimension.size;
+        rest /= dimension.size;
+        from += at * dimension.updates;
+        to += at * dimension.operand;
+    }
+    (from, to)
+}
+
 /// Elements worked on at a time: their sums stay in the first cache.
 const CHUNK: usize = 512;
 
@@ -235,19 +247,16 @@ impl Run<'_> {
         let (replaces, isa) = (self.kernel.replaces, Isa::usable());
         let (load, combine) = (|x| arithmetic.load(x), |a, b| arithmetic.combine(a, b));
         let memory = Memory { from: self.updates.cast::<T>(), to: self.to.cast::<T>() };
+        if run == 1 && rows > 1 {
+            return self.far_apart(arithmetic, &groups, &window, &memory);
+        }
         let work = rows * run * (begins.len() / groups.len().max(1)).max(1);
         self.pool.run_ranges(groups.len(), (1 << 13) / work.max(1), 4, &|range| {
             let memory = &memory;
             let mut sums: Vec<W> = Vec::with_capacity(CHUNK.min(run));
             for group in &groups[range] {
                 for row in 0..rows {
-                    let (mut rest, mut from, mut to) = (row, 0, 0);
-                    for dimension in window.iter().rev() {
-                        let at = rest % dimension.size;
-                        rest /= dimension.size;
-                        from += at * dimension.updates;
-                        to += at * dimension.operand;
-                    }
+                    let (from, to) = offsets(&window, row);
                     for chunk in (0..run).step_by(CHUNK) {
                         let length = CHUNK.min(run - chunk);
                         let place = group[0].0 + to + chunk;
@@ -278,6 +287,40 @@ impl Run<'_> {
                         }
                     }
                 }
+            }
+        });
+    }
+
+    /// The same where elements of a window lie apart: an element of all windows before the next one, since these lie closer.
+    fn far_apart<T: Copy, W: Copy + Send + Sync>(
+        &self,
+        arithmetic: &impl Arithmetic<T, W>,
+        groups: &[&[(usize, usize)]],
+        window: &[&Dimension],
+        memory: &Memory<T>,
+    ) {
+        let rows: usize = window.iter().map(|dimension| dimension.size).product();
+        self.pool.run_ranges(groups.len() * rows, 1 << 12, 4, &|mut range| {
+            while !range.is_empty() {
+                let (row, first) = (range.start / groups.len(), range.start % groups.len());
+                let some = &groups[first..groups.len().min(first + range.len())];
+                let (from, to) = offsets(window, row);
+                for group in some {
+                    let update = |begin: usize| {
+                        // SAFETY: the window of updates is within them.
+                        unsafe { *memory.from.add(begin + from) }
+                    };
+                    // SAFETY: the window lies within the operand, and this thread alone has the element.
+                    let out = unsafe { &mut *memory.to.add(group[0].0 + to) };
+                    *out = if self.kernel.replaces {
+                        update(group[group.len() - 1].1)
+                    } else {
+                        let all = group.iter().map(|(_, begin)| arithmetic.load(update(*begin)));
+                        let first = arithmetic.load(*out);
+                        arithmetic.store(all.fold(first, |sum, next| arithmetic.combine(sum, next)))
+                    };
+                }
+                range.start += some.len();
             }
         });
     }

@@ -111,11 +111,11 @@ impl Transposing {
         let is_lines = is_line(self.read.to)
             && self.outer.iter().all(|dimension| is_line(dimension.to))
             && (to as usize).is_multiple_of(LINE);
-        let streams = large && is_lines && bytes == size_of::<u32>();
-        // Elements from one block to the next that a thread comes to.
+        let streams = large && is_lines && matches!(bytes, 2 | 4);
+        // Elements from one block to the next that a thread comes to, where they are read and where they are written.
         let next = match blocks[1] > 1 {
-            true => sides[1] as isize * self.written.from,
-            false => sides[0] as isize,
+            true => (sides[1] as isize * self.written.from, sides[1]),
+            false => (sides[0] as isize, sides[0] * self.read.to),
         };
         let grain = (1 << 14) / (sides[0] * sides[1]).max(1);
         pool.run_ranges(planes * each, grain, 4, &|range| {
@@ -169,8 +169,8 @@ struct Copying<'a, T> {
     to: usize,
     /// Whether lines are written past the caches.
     streams: bool,
-    /// Where the next block is, from this one on.
-    next: isize,
+    /// Where the next block is, from this one on, on both sides.
+    next: (isize, usize),
 }
 
 impl<T: Copy> Copying<'_, T> {
@@ -213,10 +213,12 @@ impl<T: Copy> Copying<'_, T> {
                 match size_of::<T>() {
                     2 => {
                         self.ask_for_next(rows, columns);
-                        return squares::turn_thirty_two(
-                            |line| self.read(row, column + line).cast(),
-                            |line| self.write(row + line, column).cast(),
-                        );
+                        let from = |line| self.read(row, column + line).cast();
+                        let to = |line| self.write(row + line, column).cast();
+                        return match self.streams {
+                            true => squares::stream_thirty_two(from, to),
+                            false => squares::turn_thirty_two(from, to),
+                        };
                     }
                     4 => {
                         self.ask_for_next(rows, columns);
@@ -242,15 +244,25 @@ impl<T: Copy> Copying<'_, T> {
         }
     }
 
-    /// Asks for the same square of the next block.
+    /// Asks for the same square of the next block, and for the places where it is written unless that is done past the caches.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn ask_for_next(&self, rows: &Range<usize>, columns: &Range<usize>) {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         for column in columns.clone() {
             for row in rows.clone().step_by(LINE / size_of::<T>()) {
-                let soon = self.read(row, column).wrapping_offset(self.next);
+                let soon = self.read(row, column).wrapping_offset(self.next.0);
                 // SAFETY: asking for memory that is not there does nothing.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(soon.cast()) };
+            }
+        }
+        if self.streams {
+            return;
+        }
+        for row in rows.clone() {
+            for column in columns.clone().step_by(LINE / size_of::<T>()) {
+                let soon = self.write(row, column).wrapping_add(self.next.1);
+                // SAFETY: as above.
                 unsafe { _mm_prefetch::<_MM_HINT_T1>(soon.cast()) };
             }
         }

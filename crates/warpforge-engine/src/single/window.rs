@@ -55,6 +55,11 @@ impl Dimension {
         let first = reach(0);
         first..reach(self.from as i64).max(first)
     }
+
+    /// The places of the result for which all of the window shows elements.
+    fn all_inside(&self) -> std::ops::Range<usize> {
+        self.inside(0).start..self.inside(self.window.saturating_sub(1)).end
+    }
 }
 
 /// The kernel.
@@ -175,16 +180,12 @@ impl Sliding {
         if lane.is_still() {
             pool.run_ranges(positions, grain, 4, &|range| {
                 let memory = &memory;
-                let mut at = vec![0; self.outer.len()];
-                let mut runs: Vec<&[T]> = Vec::new();
+                let mut shown = Shown::new(&self.outer);
                 for position in range {
-                    let to = place(position, &self.outer, &mut at);
-                    runs.clear();
-                    starts(&self.outer, &at, 0, &mut |start| {
+                    let to = shown.go_to(position);
+                    let runs = shown.starts.iter().map(|start| {
                         // SAFETY: what the window shows lies within the tensor, as many elements as a lane has.
-                        runs.push(unsafe {
-                            std::slice::from_raw_parts(memory.from.add(start), lane.to)
-                        });
+                        unsafe { std::slice::from_raw_parts(memory.from.add(*start), lane.to) }
                     });
                     // SAFETY: the result has a lane for each position, and this thread alone writes it.
                     let out = unsafe { std::slice::from_raw_parts_mut(memory.to.add(to), lane.to) };
@@ -240,15 +241,50 @@ impl Sliding {
     }
 }
 
-/// Where in the tensor the lanes begin that the window shows, from some dimension on, in order.
-fn starts(outer: &[Dimension], at: &[usize], start: usize, found: &mut dyn FnMut(usize)) {
+/// Where in the tensor the lanes begin that the window shows, in order, from position to position.
+struct Shown<'a> {
+    outer: &'a [Dimension],
+    at: Vec<usize>,
+    /// The position after the last one, where it shows the same places of the window, one step further.
+    next: Option<usize>,
+    starts: Vec<usize>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(outer: &'a [Dimension]) -> Self {
+        Self { outer, at: vec![0; outer.len()], next: None, starts: Vec::new() }
+    }
+
+    /// The place of the result where a position begins.
+    fn go_to(&mut self, position: usize) -> usize {
+        let to = place(position, self.outer, &mut self.at);
+        let last = self.outer.last().zip(self.at.last());
+        let inner = last.map_or(0..0, |(last, _)| last.all_inside());
+        match last {
+            Some((last, at)) if self.next == Some(position) && inner.contains(at) => {
+                let step = last.stride * last.from_step;
+                self.starts.iter_mut().for_each(|start| *start += step);
+            }
+            _ => {
+                self.starts.clear();
+                collect(self.outer, &self.at, 0, &mut self.starts);
+            }
+        }
+        let goes_on = last.is_some_and(|(_, at)| inner.contains(at) && inner.contains(&(at + 1)));
+        self.next = goes_on.then_some(position + 1);
+        to
+    }
+}
+
+/// Where the lanes begin from some dimension on.
+fn collect(outer: &[Dimension], at: &[usize], start: usize, starts: &mut Vec<usize>) {
     let ([dimension, outer @ ..], [place, at @ ..]) = (outer, at) else {
-        found(start);
+        starts.push(start);
         return;
     };
     for window in 0..dimension.window {
         if let Some(shown) = dimension.shown(*place, window) {
-            starts(outer, at, start + shown * dimension.from_step, found);
+            collect(outer, at, start + shown * dimension.from_step, starts);
         }
     }
 }

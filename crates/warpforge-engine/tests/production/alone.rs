@@ -278,11 +278,17 @@ fn copies_in_another_order() {
 /// Results that no cache holds go past the caches where lines are whole, and not where they are not.
 #[test]
 fn large_copies_in_another_order() {
-    for [outer, rows, columns] in [[3, 1024, 1440], [1, 2100, 2050], [5, 97, 9600]] {
+    for ([outer, rows, columns], element) in [
+        ([3, 1024, 1440], "f32"),
+        ([1, 2100, 2050], "f32"),
+        ([5, 97, 9600], "f32"),
+        ([2, 4096, 1056], "bf16"),
+        ([1, 4098, 2065], "bf16"),
+    ] {
         let report = check(&format!(
-            "func.func @main(%x: tensor<{outer}x{rows}x{columns}xf32>) -> tensor<{outer}x{columns}x{rows}xf32> {{
-               %t = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<{outer}x{rows}x{columns}xf32>) -> tensor<{outer}x{columns}x{rows}xf32>
-               return %t : tensor<{outer}x{columns}x{rows}xf32>
+            "func.func @main(%x: tensor<{outer}x{rows}x{columns}x{element}>) -> tensor<{outer}x{columns}x{rows}x{element}> {{
+               %t = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<{outer}x{rows}x{columns}x{element}>) -> tensor<{outer}x{columns}x{rows}x{element}>
+               return %t : tensor<{outer}x{columns}x{rows}x{element}>
              }}"
         ));
         assert_eq!(backends(&report), ["move"]);
