@@ -1,4 +1,4 @@
-//! `cargo xtask loops`: how near to the speed of memory loops run. Kernels over tensors of several times the last cache are
+//! `cargo run --release -p xtask -- loops`: how near to the speed of memory loops run. Kernels over tensors of several times the last cache are
 //! held against a triad measured in the same run, turn by turn; attention as one kernel against the same ops with every
 //! score in memory, forward alone and with the way back to its operands. `--clang` holds the machine code itself against a
 //! compiler's.
@@ -10,7 +10,7 @@ mod compiler;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use warpforge_engine::pool::{Placement, Pool, allowed_cpus};
 use warpforge_engine::reference::Value;
 use warpforge_engine::{Executable, Fusion, Options, interface};
@@ -24,7 +24,7 @@ use warpt_suites::micro::caches::Caches;
 use crate::Verdict;
 use crate::measurement::{Goal, Measured, Row, table, write_json};
 
-/// Options of `cargo xtask loops`.
+/// Options of `cargo run --release -p xtask -- loops`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Only rows whose name contains this.
@@ -62,6 +62,11 @@ const LONG: usize = 1024;
 
 /// Measures and prints.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Verdict> {
+    // The triad of a debug build is several times slower than memory.
+    ensure!(
+        !cfg!(debug_assertions),
+        "a debug build measures nothing worth knowing: cargo run --release -p xtask -- loops"
+    );
     let wanted = |name: &str| arguments.only.as_deref().is_none_or(|only| name.contains(only));
     let cpus = allowed_cpus();
     let threads = arguments.threads.unwrap_or(cpus.len()).clamp(1, cpus.len().max(1));
