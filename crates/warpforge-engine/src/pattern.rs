@@ -12,17 +12,7 @@ pub(crate) fn combining(region: &Region) -> Option<Binary> {
     };
     let OpKind::Binary(binary) = op.kind else { return None };
     let ordered = op.operands == [*a, *b] || op.operands == [*b, *a];
-    let symmetric = matches!(
-        binary,
-        Binary::Add
-            | Binary::Multiply
-            | Binary::Maximum
-            | Binary::Minimum
-            | Binary::And
-            | Binary::Or
-            | Binary::Xor
-    );
-    (ordered && symmetric && end.operands == op.results && end.kind == OpKind::Return)
+    (ordered && binary.commutes() && end.operands == op.results && end.kind == OpKind::Return)
         .then_some(binary)
 }
 

@@ -408,15 +408,5 @@ pub(super) fn has_binary(op: Binary, number: Number) -> bool {
 
 /// Whether rows of a type can be folded by an op.
 pub(super) fn reduces(op: Binary, number: Number) -> bool {
-    let known = matches!(
-        op,
-        Binary::Add
-            | Binary::Multiply
-            | Binary::Maximum
-            | Binary::Minimum
-            | Binary::And
-            | Binary::Or
-            | Binary::Xor
-    );
-    known && has_binary(op, number)
+    op.commutes() && has_binary(op, number)
 }

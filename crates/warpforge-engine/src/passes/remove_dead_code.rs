@@ -59,20 +59,11 @@ pub(super) fn matters(op: &Op) -> bool {
     match &op.kind {
         OpKind::Return | OpKind::FunctionReturn => true,
         OpKind::CustomCall(call) => call.has_side_effect,
-        OpKind::Infeed { .. }
-        | OpKind::Outfeed { .. }
-        | OpKind::Send { .. }
-        | OpKind::Recv { .. }
-        | OpKind::AllGather { .. }
-        | OpKind::AllReduce { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectiveBroadcast { .. }
-        | OpKind::CollectivePermute { .. }
-        | OpKind::ReduceScatter { .. }
         // What it draws decides what the next one draws.
-        | OpKind::Rng { .. }
+        OpKind::Rng { .. } => true,
         // It may never end.
-        | OpKind::While => true,
+        OpKind::While => true,
+        kind if kind.exchanges() => true,
         _ => op.regions.iter().any(inside),
     }
 }

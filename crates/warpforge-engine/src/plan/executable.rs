@@ -499,20 +499,11 @@ pub(super) fn unplanned(function: &Function) -> Option<String> {
 
 /// An op whose order among others matters, or that meets other processes.
 fn effect(region: &Region) -> Option<String> {
-    region.ops.iter().find_map(|op| match &op.kind {
-        OpKind::Rng { .. }
-        | OpKind::Infeed { .. }
-        | OpKind::Outfeed { .. }
-        | OpKind::Send { .. }
-        | OpKind::Recv { .. }
-        | OpKind::AllGather { .. }
-        | OpKind::AllReduce { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectiveBroadcast { .. }
-        | OpKind::CollectivePermute { .. }
-        | OpKind::ReduceScatter { .. }
-        | OpKind::ReplicaId
-        | OpKind::PartitionId => Some(format!("{} has an order among other ops", op.kind.name())),
-        _ => op.regions.iter().find_map(effect),
+    region.ops.iter().find_map(|op| {
+        let alone = matches!(op.kind, OpKind::Rng { .. } | OpKind::ReplicaId | OpKind::PartitionId);
+        if alone || op.kind.exchanges() {
+            return Some(format!("{} has an order among other ops", op.kind.name()));
+        }
+        op.regions.iter().find_map(effect)
     })
 }

@@ -113,17 +113,7 @@ impl Body for RegionBody<'_> {
             return None;
         };
         let both = (first, second) == (a, b) || (first, second) == (b, a);
-        let commutes = matches!(
-            binary,
-            Binary::Add
-                | Binary::Multiply
-                | Binary::Maximum
-                | Binary::Minimum
-                | Binary::And
-                | Binary::Or
-                | Binary::Xor
-        );
-        (both && commutes).then_some(binary)
+        (both && binary.commutes()).then_some(binary)
     }
 
     fn comparison(&self) -> Option<(Direction, Option<CompareKind>)> {

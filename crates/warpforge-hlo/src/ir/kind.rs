@@ -108,6 +108,22 @@ named! {
     }
 }
 
+impl Binary {
+    /// Whether the order of its operands is free, as a reduction may ask of what it combines by.
+    pub fn commutes(self) -> bool {
+        matches!(
+            self,
+            Self::Add
+                | Self::And
+                | Self::Maximum
+                | Self::Minimum
+                | Self::Multiply
+                | Self::Or
+                | Self::Xor
+        )
+    }
+}
+
 named! {
     /// Which comparison.
     Direction { Eq = "EQ", Ne = "NE", Ge = "GE", Gt = "GT", Le = "LE", Lt = "LT" }
@@ -343,4 +359,23 @@ pub enum OpKind {
         name: String,
         attributes: Attributes,
     },
+}
+
+impl OpKind {
+    /// Whether it hands data to others, or waits for theirs: the host, or other processes.
+    pub fn exchanges(&self) -> bool {
+        matches!(
+            self,
+            Self::Infeed { .. }
+                | Self::Outfeed { .. }
+                | Self::Send { .. }
+                | Self::Recv { .. }
+                | Self::AllGather { .. }
+                | Self::AllReduce { .. }
+                | Self::AllToAll { .. }
+                | Self::CollectiveBroadcast { .. }
+                | Self::CollectivePermute { .. }
+                | Self::ReduceScatter { .. }
+        )
+    }
 }

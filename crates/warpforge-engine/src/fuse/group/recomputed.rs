@@ -232,18 +232,9 @@ fn is_cheap(kind: &OpKind) -> bool {
                 | Unary::ChloSquare
                 | Unary::Not
         ),
-        OpKind::Binary(binary) => matches!(
-            binary,
-            Binary::Add
-                | Binary::Subtract
-                | Binary::Multiply
-                | Binary::Divide
-                | Binary::Maximum
-                | Binary::Minimum
-                | Binary::And
-                | Binary::Or
-                | Binary::Xor
-        ),
+        OpKind::Binary(binary) => {
+            binary.commutes() || matches!(binary, Binary::Subtract | Binary::Divide)
+        }
         OpKind::Compare { .. } | OpKind::Select | OpKind::Convert => true,
         _ => false,
     }
