@@ -93,7 +93,51 @@ fn cost(trial: &Trial) -> f64 {
     trial.ns.unwrap_or(f64::INFINITY)
 }
 
-/// The trials of an engine, from the cache if they were made before.
+/// Trials as they are kept, in the order in which they are made: an interrupted choice goes on where it was.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Made {
+    /// One for each setting.
+    first: Vec<Trial>,
+    /// Those of the second round.
+    again: Vec<Trial>,
+}
+
+impl Made {
+    /// What was kept, if it is of these settings.
+    fn read(path: &Path, settings: &[Setting]) -> Option<Self> {
+        let made: Self = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+        let same = made.first.len() <= settings.len()
+            && made
+                .first
+                .iter()
+                .zip(settings)
+                .all(|(trial, setting)| trial.setting == setting.name);
+        same.then_some(made)
+    }
+
+    /// Keeps what was made. What could not run at all may be able to tomorrow, so that is not kept.
+    fn write(&self, path: &Path) -> anyhow::Result<()> {
+        if self.first.iter().all(|trial| trial.ns.is_none()) {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(self)?;
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// One trial for each setting, the shorter where there are two.
+    fn trials(self) -> Vec<Trial> {
+        let mut trials = self.first;
+        for again in self.again {
+            let first = trials.iter_mut().find(|first| first.setting == again.setting);
+            if let Some(first) = first.filter(|first| cost(&again) < cost(first)) {
+                *first = again;
+            }
+        }
+        trials
+    }
+}
+
+/// The trials of an engine; those that were made before are not made again.
 pub(super) fn tune(
     session: &Session,
     engine: Engine,
@@ -101,32 +145,23 @@ pub(super) fn tune(
 ) -> anyhow::Result<Tuned> {
     let settings = settings::of(engine, prepared.workload, prepared.case.precision, &session.cpus);
     let path = cache_file(session, engine, prepared, &settings)?;
-    if !session.retune
-        && let Some(trials) = read(&path, &settings)
-    {
-        return Ok(Tuned { engine, trials });
-    }
-    let mut trials: Vec<Trial> = Vec::new();
-    for setting in &settings {
+    let kept = if session.retune { None } else { Made::read(&path, &settings) };
+    let mut made = kept.unwrap_or_default();
+    for setting in &settings[made.first.len()..] {
         eprintln!("  trying {}: {}", engine.title(), setting.name);
-        trials.push(trial(session, engine, setting, prepared));
+        let first = trial(session, engine, setting, prepared);
         stop_if_asked(session)?;
+        made.first.push(first);
+        made.write(&path)?;
     }
-    for place in second_round(&trials) {
+    for place in second_round(&made.first).into_iter().skip(made.again.len()) {
         eprintln!("  trying {} again: {}", engine.title(), settings[place].name);
         let again = trial(session, engine, &settings[place], prepared);
-        if cost(&again) < cost(&trials[place]) {
-            trials[place] = again;
-        }
         stop_if_asked(session)?;
+        made.again.push(again);
+        made.write(&path)?;
     }
-    let tuned = Tuned { engine, trials };
-    // What could not run at all may be able to tomorrow; what ran is kept.
-    if tuned.best().is_some() {
-        let text = serde_json::to_string_pretty(&tuned.trials)?;
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(tuned)
+    Ok(Tuned { engine, trials: made.trials() })
 }
 
 /// What each usable engine takes with its best setting. The trials may be of another hour, so those that might be the best
@@ -232,14 +267,6 @@ pub(super) fn setting_named(
     found.with_context(|| format!("{} has no setting {name:?}", engine.title()))
 }
 
-/// Kept trials, if they are of these settings.
-fn read(path: &Path, settings: &[Setting]) -> Option<Vec<Trial>> {
-    let trials: Vec<Trial> = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
-    let same = trials.len() == settings.len()
-        && trials.iter().zip(settings).all(|(trial, setting)| trial.setting == setting.name);
-    same.then_some(trials)
-}
-
 /// Where the choice for this machine, these versions and this workload is kept.
 fn cache_file(
     session: &Session,
@@ -341,20 +368,42 @@ mod tests {
     }
 
     #[test]
-    fn kept_trials_count_only_for_the_same_settings() {
+    fn an_interrupted_choice_goes_on_with_the_same_settings() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trials.json");
-        let trials = vec![trial("default", Some(3e6), None)];
-        std::fs::write(&path, serde_json::to_string(&trials).unwrap()).unwrap();
         let setting = |name: &str| Setting {
             name: name.to_owned(),
             variables: Vec::new(),
             options: serde_json::Value::Null,
         };
-        assert_eq!(read(&path, &[setting("default")]), Some(trials));
-        assert_eq!(read(&path, &[setting("other")]), None);
-        assert_eq!(read(&path, &[setting("default"), setting("other")]), None);
-        assert_eq!(read(&directory.path().join("none"), &[]), None);
+        assert_eq!(Made::read(&path, &[]), None);
+        let mut made = Made { first: vec![trial("default", None, Some("x"))], again: Vec::new() };
+        made.write(&path).unwrap();
+        assert!(!path.exists(), "nothing ran yet");
+        made.first.push(trial("bound", Some(3e6), None));
+        made.write(&path).unwrap();
+        for (names, same) in [
+            (vec!["default", "bound", "pages"], true),
+            (vec!["default", "bound"], true),
+            (vec!["default"], false),
+            (vec!["bound", "default"], false),
+        ] {
+            let settings: Vec<Setting> = names.into_iter().map(setting).collect();
+            assert_eq!(Made::read(&path, &settings).is_some(), same, "{settings:?}");
+        }
+    }
+
+    #[test]
+    fn the_shorter_of_two_trials_counts() {
+        let first = vec![
+            trial("a", Some(3.0), None),
+            trial("b", Some(2.0), None),
+            trial("c", None, Some("x")),
+        ];
+        let again = vec![trial("a", Some(1.0), None), trial("b", Some(2.5), None)];
+        let times: Vec<Option<f64>> =
+            Made { first, again }.trials().iter().map(|trial| trial.ns).collect();
+        assert_eq!(times, [Some(1.0), Some(2.0), None]);
     }
 
     #[test]
