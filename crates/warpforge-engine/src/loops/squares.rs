@@ -60,19 +60,17 @@ unsafe fn turned_thirty_two(
     let mut pairs = [[_mm512_setzero_si512(); 16]; 2];
     // SAFETY: the caller's promise; a line is one vector, as is one of the places.
     unsafe {
-        let places = [0, 1].map(|half: usize| _mm512_loadu_si512(PLACES[half].as_ptr().cast()));
+        let first_places = _mm512_loadu_si512(PLACES[0].as_ptr().cast());
+        let second_places = _mm512_loadu_si512(PLACES[1].as_ptr().cast());
         let [first, second] = &mut pairs;
         for (pair, (first, second)) in first.iter_mut().zip(second).enumerate() {
             let even = _mm512_loadu_si512(from(2 * pair).cast());
             let odd = _mm512_loadu_si512(from(2 * pair + 1).cast());
-            *first = _mm512_permutex2var_epi16(even, places[0], odd);
-            *second = _mm512_permutex2var_epi16(even, places[1], odd);
+            *first = _mm512_permutex2var_epi16(even, first_places, odd);
+            *second = _mm512_permutex2var_epi16(even, second_places, odd);
         }
         for (half, pairs) in pairs.iter().enumerate() {
-            turned_sixteen(
-                |line| (&raw const pairs[line]).cast(),
-                |line, numbers| put(16 * half + line, numbers),
-            );
+            turned_sixteen(|line| pairs[line], |line, numbers| put(16 * half + line, numbers));
         }
     }
 }
@@ -90,7 +88,8 @@ pub(crate) unsafe fn turn_sixteen(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        turned_sixteen(from, |line, numbers| _mm512_storeu_si512(to(line).cast(), numbers));
+        let line = |line| _mm512_loadu_si512(from(line).cast());
+        turned_sixteen(line, |line, numbers| _mm512_storeu_si512(to(line).cast(), numbers));
     }
 }
 
@@ -107,40 +106,39 @@ pub(crate) unsafe fn stream_sixteen(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        turned_sixteen(from, |line, numbers| _mm512_stream_si512(to(line).cast(), numbers));
+        let line = |line| _mm512_loadu_si512(from(line).cast());
+        turned_sixteen(line, |line, numbers| _mm512_stream_si512(to(line).cast(), numbers));
     }
 }
 
+/// The same for lines that are already read, handing on what becomes of them.
+///
+/// Closures with vectors are never given to functions of the standard library here: those are compiled for any processor, so
+/// the closure would not become part of them and every vector would pass through memory.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-unsafe fn turned_sixteen(from: impl Fn(usize) -> *const u32, mut put: impl FnMut(usize, __m512i)) {
-    let mut lines: [__m512i; 16] = std::array::from_fn(|line| {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_loadu_si512(from(line).cast()) }
-    });
+pub(crate) fn turned_sixteen(line: impl Fn(usize) -> __m512i, mut put: impl FnMut(usize, __m512i)) {
     let mut turned = [_mm512_setzero_si512(); 16];
-    for four in 0..4 {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|line| lines[4 * four + line]);
+    for four in [0, 4, 8, 12] {
+        let (a, b, c, d) = (line(four), line(four + 1), line(four + 2), line(four + 3));
         let (low, high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
         let (low_next, high_next) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-        turned[4 * four] = _mm512_unpacklo_epi64(low, low_next);
-        turned[4 * four + 1] = _mm512_unpackhi_epi64(low, low_next);
-        turned[4 * four + 2] = _mm512_unpacklo_epi64(high, high_next);
-        turned[4 * four + 3] = _mm512_unpackhi_epi64(high, high_next);
+        turned[four] = _mm512_unpacklo_epi64(low, low_next);
+        turned[four + 1] = _mm512_unpackhi_epi64(low, low_next);
+        turned[four + 2] = _mm512_unpacklo_epi64(high, high_next);
+        turned[four + 3] = _mm512_unpackhi_epi64(high, high_next);
     }
     // Each holds four pairs of every fourth place; those of one place are brought together.
-    for place in 0..4 {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|four| turned[4 * four + place]);
+    for place in [0, 1, 2, 3] {
+        let (a, b) = (turned[place], turned[4 + place]);
+        let (c, d) = (turned[8 + place], turned[12 + place]);
         let (first, second) =
             (_mm512_shuffle_i32x4::<0x88>(a, b), _mm512_shuffle_i32x4::<0xdd>(a, b));
         let (third, fourth) =
             (_mm512_shuffle_i32x4::<0x88>(c, d), _mm512_shuffle_i32x4::<0xdd>(c, d));
-        lines[place] = _mm512_shuffle_i32x4::<0x88>(first, third);
-        lines[4 + place] = _mm512_shuffle_i32x4::<0x88>(second, fourth);
-        lines[8 + place] = _mm512_shuffle_i32x4::<0xdd>(first, third);
-        lines[12 + place] = _mm512_shuffle_i32x4::<0xdd>(second, fourth);
-    }
-    for (line, pairs) in lines.into_iter().enumerate() {
-        put(line, pairs);
+        put(place, _mm512_shuffle_i32x4::<0x88>(first, third));
+        put(4 + place, _mm512_shuffle_i32x4::<0x88>(second, fourth));
+        put(8 + place, _mm512_shuffle_i32x4::<0xdd>(first, third));
+        put(12 + place, _mm512_shuffle_i32x4::<0xdd>(second, fourth));
     }
 }

@@ -97,6 +97,22 @@ fn slices_of_many_rows() {
     }
 }
 
+/// A right operand so large that each task packs its own part of it, a slice of the depth at a time: from columns that lie side by
+/// side and from such that follow one another, with rows of both kinds.
+#[test]
+fn what_each_task_packs() {
+    for text in plain(131, 1100, 970) {
+        is_product(&check_with_weights(&text));
+    }
+    let text = "func.func @main(%x: tensor<1100x131xOF>, %w: tensor<970x1100xOF>) -> tensor<131x970xTO> {
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [0] x [1] : (tensor<1100x131xOF>, tensor<970x1100xOF>) -> tensor<131x970xTO>
+  return %p : tensor<131x970xTO>
+}";
+    for text in each_type(text) {
+        is_product(&check_with_weights(&text));
+    }
+}
+
 #[test]
 fn transposed_operands_and_results() {
     let text = "func.func @main(%x: tensor<70x60xOF>, %w: tensor<65x70xOF>) -> tensor<65x60xTO> {

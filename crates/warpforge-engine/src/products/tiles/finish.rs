@@ -3,7 +3,7 @@
 
 use warpforge_tensor::DType;
 
-use super::matrices::{Layout, ROWS, STEP, Target};
+use super::matrices::{Layout, ROWS, STEP};
 use super::multiplier::{COLUMNS, Sums};
 use super::rows::{Beside, combine, write};
 use crate::EngineError;
@@ -74,6 +74,13 @@ pub(super) struct Place {
     pub(super) row: usize,
     pub(super) column: usize,
     pub(super) columns: usize,
+}
+
+/// Where sums go: the first number, and bytes from one row to the next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    pub(super) start: *mut u8,
+    pub(super) row: usize,
 }
 
 impl Finish {

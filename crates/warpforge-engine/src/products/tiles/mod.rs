@@ -237,7 +237,9 @@ impl TiledProduct {
             let (launch, multiplier) = (&launch, &multiplier);
             pool.run(multiplier.panel_count(), &|panel| {
                 // SAFETY: the caller's promise: all elements that the strides reach are there; there is room for all panels.
-                unsafe { multiplier.pack_panel(launch.inputs[0], 0, panel, launch.panels) };
+                unsafe {
+                    multiplier.pack_panels(launch.inputs[0], 0, &(panel..panel + 1), launch.panels);
+                }
             });
             panels
         });
@@ -370,7 +372,14 @@ impl Kernel for TiledProduct {
             self.phases.timed(Phase::Packing, || unsafe {
                 match task.checked_sub(unpacked_strips) {
                     None => multiplier.pack_strip(inputs[left], 0, (0, rows), task, to),
-                    Some(panel) => multiplier.pack_panel(inputs[right], 0, panel, launch.panels),
+                    Some(panel) => {
+                        multiplier.pack_panels(
+                            inputs[right],
+                            0,
+                            &(panel..panel + 1),
+                            launch.panels,
+                        );
+                    }
                 }
             });
         });

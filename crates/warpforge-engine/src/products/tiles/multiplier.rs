@@ -241,12 +241,15 @@ impl Multiplier {
         const MOST_ROWS: usize = 512;
         /// Bytes of all panels at least.
         const LEAST_BYTES: usize = 4 << 20;
-        let Form::Matrices(numbers) = self.form else { return None };
-        let pays = self.product.rows.size <= MOST_ROWS && self.panel_bytes() >= LEAST_BYTES;
-        pays.then(|| numbers.stretch_bytes(self.product.depth.size))
+        let Product { rows, depth, .. } = &self.product;
+        let pays = rows.size <= MOST_ROWS && self.panel_bytes() >= LEAST_BYTES;
+        pays.then(|| match self.form {
+            Form::Vectors => self.group() * self.slice_bytes(COLUMNS),
+            Form::Matrices(numbers) => numbers.stretch_bytes(depth.size),
+        })
     }
 
-    /// Bytes of the room for one slice of so many rows.
+    /// Bytes of the room for one slice of so many rows or columns.
     pub(super) fn slice_bytes(&self, rows: usize) -> usize {
         let length = vectors::slice_length(self.product.depth.size);
         (rows * length * size_of::<f32>()).next_multiple_of(64)
@@ -316,37 +319,11 @@ impl Multiplier {
         self.product.depth.size > vectors::DEPTH && self.product.dtypes[2] != DType::F32
     }
 
-    /// Packs a panel of a matrix.
-    ///
-    /// # Safety
-    ///
-    /// `right` leads to the whole right operand, `to`, at the beginning of a cache line, to room for the matrix's panels.
-    pub(crate) unsafe fn pack_panel(
-        &self,
-        right: *const u8,
-        number: usize,
-        panel: usize,
-        to: *mut u8,
-    ) {
-        // SAFETY: the caller's promise; tiles are made only where there are 512-bit vectors.
-        unsafe {
-            match self.form {
-                Form::Vectors => vectors::pack_panel(self, right, number, panel, to.cast()),
-                Form::Matrices(numbers) => {
-                    let depth = self.product.depth.size;
-                    let to = to.add(panel * numbers.packed_bytes(depth));
-                    let all = 0..matrices::steps(depth);
-                    matrices::pack_panel(self, numbers, right, number, panel, &all, to);
-                }
-            }
-        }
-    }
-
     /// Packs some panels of a matrix: what lies together in memory is read together.
     ///
     /// # Safety
     ///
-    /// As for [`Self::pack_panel`].
+    /// `right` leads to the whole right operand, `to`, at the beginning of a cache line, to room for the matrix's panels.
     pub(crate) unsafe fn pack_panels(
         &self,
         right: *const u8,
@@ -354,14 +331,17 @@ impl Multiplier {
         panels: &Range<usize>,
         to: *mut u8,
     ) {
-        let beside = self.product.columns.rhs == 1 && self.product.dtypes[1] == DType::F32;
         // SAFETY: the caller's promise; tiles are made only where there are 512-bit vectors.
         unsafe {
-            if self.form == Form::Vectors && beside {
-                vectors::pack_beside(self, right, number, panels, to.cast());
-            } else {
-                for panel in panels.clone() {
-                    self.pack_panel(right, number, panel, to);
+            match self.form {
+                Form::Vectors => vectors::pack_panels(self, right, number, panels, to.cast()),
+                Form::Matrices(numbers) => {
+                    let depth = self.product.depth.size;
+                    let all = 0..matrices::steps(depth);
+                    for panel in panels.clone() {
+                        let to = to.add(panel * numbers.packed_bytes(depth));
+                        matrices::pack_panel(self, numbers, right, number, panel, &all, to);
+                    }
                 }
             }
         }

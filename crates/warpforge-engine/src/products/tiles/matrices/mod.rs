@@ -24,7 +24,6 @@ mod windows;
 
 use std::ops::Range;
 
-pub(super) use self::tile::Target;
 pub(super) use self::unit::available;
 pub(crate) use self::windows::{Image, Operands as WindowOperands, Windows};
 

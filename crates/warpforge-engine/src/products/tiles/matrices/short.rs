@@ -4,9 +4,8 @@
 
 use std::ops::Range;
 
-use super::super::finish::{FinishAt, Place};
+use super::super::finish::{FinishAt, Place, Target};
 use super::super::multiplier::{COLUMNS, Part};
-use super::tile::Target;
 use super::unit::Configured;
 use super::{PART_BYTES, ROWS, RowsOf};
 

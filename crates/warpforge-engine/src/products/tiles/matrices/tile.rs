@@ -1,6 +1,7 @@
 //! A tile of sums and the loop that adds to it.
 #![allow(unsafe_code)]
 
+use super::super::finish::Target;
 use super::unit::Configured;
 use super::{COLUMNS, Numbers, ROWS};
 
@@ -59,13 +60,6 @@ impl Begin {
     pub(super) fn with(columns: Option<*const u8>) -> Self {
         columns.map_or(Self::Zero, Self::Columns)
     }
-}
-
-/// Where sums go: the first number, and bytes from one row to the next.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Target {
-    pub(in super::super) start: *mut u8,
-    pub(in super::super) row: usize,
 }
 
 /// The sums of a tile, row by row.

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use warpforge_codegen::instructions::goes_beyond;
 
-use super::tile::{Target, Tile};
+use super::super::finish::Target;
+use super::tile::Tile;
 
 /// Whether the machine has the unit for bf16 and the system lets this process use it.
 pub(in super::super) fn available() -> bool {

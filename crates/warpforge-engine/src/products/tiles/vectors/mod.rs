@@ -71,23 +71,48 @@ fn panel_start(multiplier: &Multiplier, panel: usize, slice: &Range<usize>) -> u
     slice.start * multiplier.panel_count() * COLUMNS + panel * COLUMNS * slice.len()
 }
 
-/// Packs a panel of a matrix.
+/// Packs some panels of a matrix.
 ///
 /// # Safety
 ///
-/// As for [`Multiplier::pack_panel`], and the machine has 512-bit vectors.
+/// As for [`Multiplier::pack_panels`], and the machine has 512-bit vectors.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
-pub(super) unsafe fn pack_panel(
+pub(super) unsafe fn pack_panels(
     multiplier: &Multiplier,
     right: *const u8,
     number: usize,
-    panel: usize,
+    panels: &Range<usize>,
+    to: *mut f32,
+) {
+    for slice in slices(multiplier.product.depth.size) {
+        let start = panel_start(multiplier, panels.start, &slice);
+        // SAFETY: the caller's promise.
+        unsafe { pack_slice(multiplier, right, number, panels, &slice, to.add(start)) };
+    }
+}
+
+/// Packs a slice of some panels, one panel after the other.
+///
+/// # Safety
+///
+/// As for [`pack_panels`], but `to` leads to room for this slice of these panels.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx512f,avx512bw,avx512vl"))]
+unsafe fn pack_slice(
+    multiplier: &Multiplier,
+    right: *const u8,
+    number: usize,
+    panels: &Range<usize>,
+    slice: &Range<usize>,
     to: *mut f32,
 ) {
     let Product { columns, depth, dtypes, .. } = &multiplier.product;
+    if columns.rhs == 1 && dtypes[1] == DType::F32 {
+        // SAFETY: the caller's promise.
+        return unsafe { pack_beside(multiplier, right, number, panels, slice, to) };
+    }
     let [_, begin, _] = multiplier.product.starts(number);
-    let first = panel * COLUMNS;
-    for slice in slices(depth.size) {
+    for (place, panel) in panels.clone().enumerate() {
+        let first = panel * COLUMNS;
         let lines = Lines {
             from: right,
             start: begin + first as isize * columns.rhs + slice.start as isize * depth.rhs,
@@ -97,84 +122,68 @@ pub(super) unsafe fn pack_panel(
             length: slice.len(),
         };
         // SAFETY: the caller's promise; the panel's slice is as large as its lines.
-        unsafe {
-            let to = to.add(panel_start(multiplier, panel, &slice));
-            lines.pack(dtypes[1], to, COLUMNS);
-        }
+        unsafe { lines.pack(dtypes[1], to.add(place * COLUMNS * slice.len()), COLUMNS) };
     }
 }
 
-/// Packs some panels whose columns lie beside one another, all of them for a step of the depth before the next.
+/// The same for columns that lie beside one another: a step of the depth of all panels before the next.
 ///
 /// # Safety
 ///
-/// As for [`Multiplier::pack_panel`], for columns of f32 at distance 1, and the machine has 512-bit vectors.
+/// As for [`pack_slice`], for columns of f32 at distance 1.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) unsafe fn pack_beside(
+unsafe fn pack_beside(
     multiplier: &Multiplier,
     right: *const u8,
     number: usize,
     panels: &Range<usize>,
+    slice: &Range<usize>,
     to: *mut f32,
 ) {
     use super::rows::vectors::{load, mask, store};
-
-    /// Steps that a place is asked for in advance.
-    const AHEAD: usize = 8;
 
     let Product { columns, depth, .. } = &multiplier.product;
     let [_, begin, _] = multiplier.product.starts(number);
     let from = right.cast::<f32>().wrapping_offset(begin);
     let (first, end) = (panels.start * COLUMNS, (panels.end * COLUMNS).min(columns.size));
     let rest = (end - first) % COLUMNS;
-    for slice in slices(depth.size) {
-        let start = panel_start(multiplier, panels.start, &slice);
-        for step in slice.clone() {
-            let line = from.wrapping_offset(step as isize * depth.rhs).wrapping_add(first);
-            let place = start + (step - slice.start) * COLUMNS;
-            for panel in 0..(end - first) / COLUMNS {
-                // SAFETY: the caller's promise: columns up to the last are there, and room for whole panels.
-                unsafe {
-                    let (line, to) =
-                        (line.add(panel * COLUMNS), to.add(place + panel * COLUMNS * slice.len()));
-                    ask_to_write(to.wrapping_add(AHEAD * COLUMNS));
-                    store(to, !0, load(line, !0));
-                    store(to.add(16), !0, load(line.add(16), !0));
+    for step in slice.clone() {
+        let line = from.wrapping_offset(step as isize * depth.rhs).wrapping_add(first);
+        let place = (step - slice.start) * COLUMNS;
+        for panel in 0..(end - first) / COLUMNS {
+            // SAFETY: the caller's promise: columns up to the last are there, and room for whole panels.
+            unsafe {
+                let (line, to) =
+                    (line.add(panel * COLUMNS), to.add(place + panel * COLUMNS * slice.len()));
+                let later = line.wrapping_offset(pack::AHEAD as isize * depth.rhs);
+                for half in [0, 16] {
+                    pack::ask_for(later.wrapping_add(half));
+                    pack::ask_to_write(to.wrapping_add(pack::AHEAD * COLUMNS + half));
+                    store(to.add(half), !0, load(line.add(half), !0));
                 }
             }
-            if rest > 0 {
-                let panel = (end - first) / COLUMNS;
-                // SAFETY: as above; what the masks leave out is not touched.
-                unsafe {
-                    let (line, to) =
-                        (line.add(panel * COLUMNS), to.add(place + panel * COLUMNS * slice.len()));
-                    store(to, !0, load(line, mask(0, rest)));
-                    store(to.add(16), !0, load(line.wrapping_add(16), mask(16, rest)));
-                }
+        }
+        if rest > 0 {
+            let panel = (end - first) / COLUMNS;
+            // SAFETY: as above; what the masks leave out is not touched.
+            unsafe {
+                let (line, to) =
+                    (line.add(panel * COLUMNS), to.add(place + panel * COLUMNS * slice.len()));
+                store(to, !0, load(line, mask(0, rest)));
+                store(to.add(16), !0, load(line.wrapping_add(16), mask(16, rest)));
             }
         }
     }
 }
 
-/// Asks for the two cache lines of a step of a panel that is going to be written.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn ask_to_write(to: *mut f32) {
-    use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-    // SAFETY: asking for memory that is not there does nothing.
-    unsafe {
-        _mm_prefetch::<_MM_HINT_ET0>(to.cast_const().cast());
-        _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(16).cast_const().cast());
-    }
-}
-
 /// There are no tiles without 512-bit vectors.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) unsafe fn pack_beside(
+unsafe fn pack_beside(
     _: &Multiplier,
     _: *const u8,
     _: usize,
+    _: &Range<usize>,
     _: &Range<usize>,
     _: *mut f32,
 ) {
@@ -225,6 +234,94 @@ fn lines(
     }
 }
 
+/// The rows of a tile: the first number, and how far it is to those of the next row, step and strip.
+struct Left {
+    start: *const f32,
+    row: isize,
+    step: isize,
+    strip: isize,
+}
+
+impl Left {
+    /// A part of the next strip, one of so many, and how far it is from one of its lines to the next.
+    #[inline(always)]
+    fn part_of_next(&self, part: usize, parts: usize, depth: usize) -> (*const f32, isize) {
+        let first = (part * depth / parts) as isize * self.step;
+        (self.start.wrapping_offset(self.strip + first), self.step.max(16))
+    }
+}
+
+/// A strip's slice.
+#[inline(always)]
+fn left_of(multiplier: &Multiplier, part: &Part<'_>, strip: usize, slice: &Range<usize>) -> Left {
+    let (begin, end) = part.rows;
+    let first = begin + strip * ROWS;
+    let at = strip * ROWS * slice.len();
+    let packed = |start: *const f32| Left {
+        start,
+        row: 1,
+        step: ROWS.min(end - first) as isize,
+        strip: (ROWS * slice.len()) as isize,
+    };
+    match part.strips {
+        Strips::Packed(strips) => {
+            packed(strips.cast::<f32>().wrapping_add(slice.start * (end - begin) + at))
+        }
+        Strips::Unpacked { room, .. } => packed(room.cast_const().cast::<f32>().wrapping_add(at)),
+        Strips::Direct(left) => {
+            let Product { rows, depth, .. } = &multiplier.product;
+            let [start, ..] = multiplier.product.starts(part.number);
+            let start = start + slice.start as isize * depth.lhs + first as isize * rows.lhs;
+            let start = left.cast::<f32>().wrapping_offset(start);
+            Left { start, row: rows.lhs, step: depth.lhs, strip: ROWS as isize * rows.lhs }
+        }
+    }
+}
+
+/// The columns of a tile: the first number, how far it is to that of the next step, and where reading goes on.
+struct Right {
+    start: *const f32,
+    step: isize,
+    next: *const f32,
+}
+
+/// A panel's slice, one of some panels.
+#[inline(always)]
+fn right_of(
+    multiplier: &Multiplier,
+    part: &Part<'_>,
+    panels: &Range<usize>,
+    panel: usize,
+    slice: &Range<usize>,
+) -> Right {
+    let Product { depth, .. } = &multiplier.product;
+    let length = COLUMNS * slice.len();
+    match part.panels {
+        Panels::Packed(packed) => {
+            let packed = packed.cast::<f32>();
+            let start = packed.wrapping_add(panel_start(multiplier, panel, slice));
+            let next = if panel + 1 == panels.end && slice.end < depth.size {
+                let later = slice.end..(slice.end + slice.len()).min(depth.size);
+                packed.wrapping_add(panel_start(multiplier, panels.start, &later))
+            } else {
+                start.wrapping_add(length)
+            };
+            Right { start, step: COLUMNS as isize, next }
+        }
+        Panels::Unpacked { room, .. } => {
+            let room = room.cast_const().cast::<f32>();
+            let start = room.wrapping_add((panel - panels.start) * length);
+            Right { start, step: COLUMNS as isize, next: start.wrapping_add(length) }
+        }
+        Panels::Direct(right) => {
+            let [_, start, _] = multiplier.product.starts(part.number);
+            let start = start + slice.start as isize * depth.rhs;
+            let start = right.cast::<f32>().wrapping_offset(start).wrapping_add(panel * COLUMNS);
+            Right { start, step: depth.rhs, next: start.wrapping_add(COLUMNS) }
+        }
+    }
+}
+
 /// Computes the result for some of the packed strips and some panels.
 ///
 /// # Safety
@@ -237,9 +334,8 @@ pub(super) unsafe fn multiply(
     strips: &Range<usize>,
     panels: &Range<usize>,
 ) {
-    let Product { rows, columns, depth, .. } = &multiplier.product;
+    let Product { columns, depth, .. } = &multiplier.product;
     let (begin, end) = part.rows;
-    let [left_start, right_start, _] = multiplier.product.starts(part.number);
     let at = multiplier.finish.at(&multiplier.product, part.number);
     let mut tile = Tile::new();
     for slice in slices(depth.size) {
@@ -252,82 +348,82 @@ pub(super) unsafe fn multiply(
                 lines.pack_strips(multiplier.product.dtypes[0], to);
             });
         }
-        for panel in panels.clone() {
-            let (right, right_step) = match part.panels {
-                Panels::Packed(panels) => {
-                    let start = panel_start(multiplier, panel, &slice);
-                    (panels.cast::<f32>().wrapping_add(start), COLUMNS as isize)
+        if let Panels::Unpacked { right, room, phases } = part.panels {
+            // SAFETY: the caller's promise: there is room for a slice of these panels.
+            phases.timed_within(Phase::Products, Phase::Packing, || unsafe {
+                pack_slice(multiplier, right, part.number, panels, &slice, room.cast());
+            });
+        }
+        // Panels packed here stay in the second-level cache while the strips pass by; otherwise the strips do.
+        let by_strips = matches!(part.panels, Panels::Unpacked { .. });
+        let turns = if by_strips { panels.len() } else { strips.len() };
+        let (begins, ends) = (slice.start == 0, slice.end == depth.size);
+        for tile_number in 0..panels.len() * strips.len() {
+            let (outer, inner) = (tile_number / turns, tile_number % turns);
+            let (place, number) = if by_strips { (inner, outer) } else { (outer, inner) };
+            let (panel, strip) = (panels.start + place, strips.start + number);
+            let first = begin + strip * ROWS;
+            let count = ROWS.min(end - first);
+            let left = left_of(multiplier, part, strip, &slice);
+            let right = right_of(multiplier, part, panels, panel, &slice);
+            // A tile asks for a part of what comes next, so that all of it is there after a few of them.
+            let (next, next_step) = match part.panels {
+                Panels::Unpacked { .. } => left.part_of_next(place, panels.len(), slice.len()),
+                Panels::Packed(_) => {
+                    let ahead = number % tile::PARTS * COLUMNS * slice.len() / tile::PARTS;
+                    (right.next.wrapping_add(ahead), 16)
                 }
-                Panels::Direct(right) => {
-                    let start = right_start + slice.start as isize * depth.rhs;
-                    let start = right.cast::<f32>().wrapping_offset(start);
-                    (start.wrapping_add(panel * COLUMNS), depth.rhs)
+                Panels::Direct(_) => {
+                    let turn = number % tile::PARTS;
+                    let ahead = right.next.wrapping_offset((turn / 2) as isize * right.step);
+                    (ahead.wrapping_add(turn % 2 * 16), tile::STEPS as isize * right.step)
                 }
-                Panels::Unpacked { .. } => unreachable!("vectors are given all columns packed"),
             };
-            for (number, strip) in strips.clone().enumerate() {
-                let first = begin + strip * ROWS;
-                let count = ROWS.min(end - first);
-                let packed = strip * ROWS * slice.len();
-                let (left, left_row, left_step) = match part.strips {
-                    Strips::Packed(strips) => {
-                        let start = slice.start * (end - begin) + packed;
-                        (strips.cast::<f32>().wrapping_add(start), 1, count as isize)
+            let operands = Operands {
+                left: left.start,
+                left_row: left.row,
+                left_step: left.step,
+                right: right.start,
+                right_step: right.step,
+                next,
+                next_step,
+            };
+            let column = panel * COLUMNS;
+            let wide = COLUMNS.min(columns.size - column);
+            let corner = Place { row: first, column, columns: wide };
+            let mut soon = at.soon(&corner, part.inputs, part.out, ends);
+            let straight = match begins && ends {
+                true => at.straight(&corner, part.out),
+                false => None,
+            };
+            let to = straight.unwrap_or_else(|| tile.target());
+            // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
+            unsafe { tile::multiply_to(to, count, slice.len(), &operands, &mut soon) };
+            if straight.is_some() {
+                continue;
+            }
+            let sums = tile.rows_mut(count);
+            let kept = match multiplier.keeps_sums() {
+                true => {
+                    let tiles = place * strips.len() + number;
+                    Beside {
+                        start: part.sums.wrapping_add(tiles * size_of::<Tile>()),
+                        row: COLUMNS as isize,
+                        column: 1,
+                        dtype: DType::F32,
                     }
-                    Strips::Unpacked { room, .. } => {
-                        (room.cast_const().cast::<f32>().wrapping_add(packed), 1, count as isize)
-                    }
-                    Strips::Direct(left) => {
-                        let start = left_start + slice.start as isize * depth.lhs;
-                        let start = start + first as isize * rows.lhs;
-                        (left.cast::<f32>().wrapping_offset(start), rows.lhs, depth.lhs)
-                    }
-                };
-                // A tile asks for a part of the next panel, so that all of it is there after a few of them.
-                let turn = number % tile::PARTS;
-                let (next, next_step) = match part.panels {
-                    Panels::Packed(_) | Panels::Unpacked { .. } => {
-                        let ahead = turn * COLUMNS * slice.len() / tile::PARTS;
-                        (right.wrapping_add(COLUMNS * slice.len() + ahead), 16)
-                    }
-                    Panels::Direct(_) => {
-                        let ahead = right.wrapping_offset((turn / 2) as isize * right_step);
-                        let ahead = ahead.wrapping_add(COLUMNS + turn % 2 * 16);
-                        (ahead, tile::STEPS as isize * right_step)
-                    }
-                };
-                let operands =
-                    Operands { left, left_row, left_step, right, right_step, next, next_step };
-                let column = panel * COLUMNS;
-                let wide = COLUMNS.min(columns.size - column);
-                let place = Place { row: first, column, columns: wide };
-                let (begins, ends) = (slice.start == 0, slice.end == depth.size);
-                let mut soon = at.soon(&place, part.inputs, part.out, ends);
-                // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
-                unsafe { tile.multiply(count, slice.len(), &operands, &mut soon) };
-                let sums = tile.rows_mut(count);
-                let kept = match multiplier.keeps_sums() {
-                    true => {
-                        let tiles = (panel - panels.start) * strips.len() + number;
-                        Beside {
-                            start: part.sums.wrapping_add(tiles * size_of::<Tile>()),
-                            row: COLUMNS as isize,
-                            column: 1,
-                            dtype: DType::F32,
-                        }
-                    }
-                    false => at.beside(&place, part.out),
-                };
-                // SAFETY: the caller's promise; the tile lies within the result.
-                unsafe {
-                    if !begins {
-                        combine(sums, With::Add, &kept, None, wide);
-                    }
-                    if ends {
-                        at.finish(sums, &place, part.inputs, part.out);
-                    } else {
-                        write(sums, &kept, wide);
-                    }
+                }
+                false => at.beside(&corner, part.out),
+            };
+            // SAFETY: the caller's promise; the tile lies within the result.
+            unsafe {
+                if !begins {
+                    combine(sums, With::Add, &kept, None, wide);
+                }
+                if ends {
+                    at.finish(sums, &corner, part.inputs, part.out);
+                } else {
+                    write(sums, &kept, wide);
                 }
             }
         }

@@ -1,15 +1,22 @@
 //! Puts lines of a matrix side by side, so that a step along all of them reads neighbours; narrower numbers become f32.
 #![allow(unsafe_code)]
 
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::__m512;
-
 use warpforge_tensor::DType;
 
 #[cfg(target_arch = "x86_64")]
 use super::super::rows::vectors;
 use super::super::wide::{Bf16, F16, Wide};
 use super::ROWS;
+#[cfg(target_arch = "x86_64")]
+use crate::loops::squares;
+
+/// Lines of a square that is turned, and its numbers of each.
+#[cfg(target_arch = "x86_64")]
+const SIDE: usize = 16;
+
+/// Steps that numbers side by side, which are read at a distance from one step to the next, are asked for in advance.
+#[cfg(target_arch = "x86_64")]
+pub(super) const AHEAD: usize = 8;
 
 /// Lines of a matrix: rows of the left operand, columns of the right one.
 pub(super) struct Lines {
@@ -76,9 +83,11 @@ impl Lines {
             for strip in 0..whole {
                 // SAFETY: the caller's promise: these lines are there, and there is room for them.
                 unsafe {
-                    let numbers = vectors::load(from.add(strip * ROWS), WHOLE);
+                    let from = from.add(strip * ROWS);
                     let to = to.add(strip * ROWS * self.length + step * ROWS);
-                    vectors::store(to, WHOLE, numbers);
+                    ask_for(from.wrapping_offset(AHEAD as isize * self.along));
+                    ask_to_write(to.wrapping_add(AHEAD * ROWS));
+                    vectors::store(to, WHOLE, vectors::load(from, WHOLE));
                 }
             }
             if rest > 0 {
@@ -140,27 +149,34 @@ impl Lines {
         unreachable!("tiles need 512-bit vectors");
     }
 
-    /// Lines that lie one after the other: sixteen numbers of four lines at a time. The last four may be among those before.
+    /// Lines that lie one after the other: squares of sixteen numbers of sixteen lines. The machine sees by itself what comes
+    /// next, and what is asked for besides takes the place of what it fetches.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn transpose<T: Wide>(&self, from: *const T, to: *mut f32, width: usize) {
-        let Some(last) = self.count.checked_sub(4) else {
-            // SAFETY: the caller's promise.
-            return unsafe { self.gather(from, to, width, 0..self.count, 0..self.length) };
-        };
-        let steps = self.length / 16 * 16;
-        for line in (0..self.count).step_by(4) {
-            let line = line.min(last);
-            for step in (0..steps).step_by(16) {
+        let steps = self.length / SIDE * SIDE;
+        for first in (0..self.count).step_by(SIDE) {
+            let count = SIDE.min(self.count - first);
+            for step in (0..steps).step_by(SIDE) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let from = from.offset(line as isize * self.across + step as isize);
-                    ask_for_four(from.wrapping_offset(4 * self.across), self.across);
-                    transpose_four(from, self.across, to.add(step * width + line), width);
+                    let from = from.offset(first as isize * self.across + step as isize);
+                    let to = to.add(step * width + first);
+                    match count {
+                        SIDE => turn::<T, SIDE>(from, self.across, SIDE, to, width),
+                        ROWS => turn::<T, ROWS>(from, self.across, ROWS, to, width),
+                        _ => turn::<T, 0>(from, self.across, count, to, width),
+                    }
                 }
             }
         }
         // SAFETY: the caller's promise.
         unsafe { self.gather(from, to, width, 0..self.count, steps..self.length) };
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    unsafe fn transpose<T: Wide>(&self, _: *const T, _: *mut f32, _: usize) {
+        unreachable!("tiles need 512-bit vectors");
     }
 
     /// Lines at any distances.
@@ -183,56 +199,51 @@ impl Lines {
     }
 }
 
-/// Asks for sixteen numbers of each of four lines, `across` apart: they are far from one another, so the machine does not see
-/// by itself that they come next.
+/// Asks for a number that is read later.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn ask_for_four<T>(from: *const T, across: isize) {
+pub(super) fn ask_for(from: *const f32) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    for line in 0..4 {
-        // SAFETY: asking for memory that is not there does nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_offset(line * across).cast()) };
-    }
+    // SAFETY: asking for memory that is not there does nothing.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) };
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-fn ask_for_four<T>(_: *const T, _: isize) {}
+/// Asks for the place of a number that is written later.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn ask_to_write(to: *const f32) {
+    use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+    // SAFETY: asking for memory that is not there does nothing.
+    unsafe { _mm_prefetch::<_MM_HINT_ET0>(to.cast()) };
+}
 
-/// Four lines of sixteen numbers, `across` apart, become sixteen groups of four, `width` apart.
+/// Up to sixteen lines of sixteen numbers, `across` apart, become sixteen groups of as many, `width` apart. `KNOWN` is their
+/// count where the compiler is to know it, else 0.
 ///
 /// # Safety
 ///
 /// All of them are there, and the machine has 512-bit vectors.
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn transpose_four<T: Wide>(from: *const T, across: isize, to: *mut f32, width: usize) {
-    use std::arch::x86_64::{
-        _mm_storeu_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_extractf32x4_ps,
-        _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
-    };
-    // SAFETY: the caller's promise.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+unsafe fn turn<T: Wide, const KNOWN: usize>(
+    from: *const T,
+    across: isize,
+    count: usize,
+    to: *mut f32,
+    width: usize,
+) {
+    use std::arch::x86_64::{_mm512_castps_si512, _mm512_castsi512_ps};
+    let count = if KNOWN > 0 { KNOWN } else { count };
+    let mask = vectors::mask(0, count);
+    // SAFETY: the caller's promise; the last line stands for those behind it, which a mask leaves out.
     unsafe {
-        let line = |number: isize| T::sixteen(from.offset(number * across), !0);
-        let [a, b, c, d] = [line(0), line(1), line(2), line(3)];
-        let pairs = |low: __m512, high: __m512| {
-            let (low, high) = (_mm512_castps_pd(low), _mm512_castps_pd(high));
-            let both = [_mm512_unpacklo_pd(low, high), _mm512_unpackhi_pd(low, high)];
-            [_mm512_castpd_ps(both[0]), _mm512_castpd_ps(both[1])]
-        };
-        let [first, second] = pairs(_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
-        let [third, fourth] = pairs(_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
-        // Each holds every fourth group.
-        for (step, groups) in [first, second, third, fourth].into_iter().enumerate() {
-            let to = to.add(step * width);
-            _mm_storeu_ps(to, _mm512_extractf32x4_ps::<0>(groups));
-            _mm_storeu_ps(to.add(4 * width), _mm512_extractf32x4_ps::<1>(groups));
-            _mm_storeu_ps(to.add(8 * width), _mm512_extractf32x4_ps::<2>(groups));
-            _mm_storeu_ps(to.add(12 * width), _mm512_extractf32x4_ps::<3>(groups));
-        }
+        squares::turned_sixteen(
+            |line| {
+                let from = from.offset(line.min(count - 1) as isize * across);
+                _mm512_castps_si512(T::sixteen(from, !0))
+            },
+            |step, lines| vectors::store(to.add(step * width), mask, _mm512_castsi512_ps(lines)),
+        );
     }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn transpose_four<T: Wide>(_: *const T, _: isize, _: *mut f32, _: usize) {
-    unreachable!("tiles need 512-bit vectors");
 }

@@ -4,7 +4,7 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::__m512;
 
-use super::super::finish::Soon;
+use super::super::finish::{Soon, Target};
 use super::COLUMNS;
 #[cfg(target_arch = "x86_64")]
 use super::whole;
@@ -51,11 +51,17 @@ impl Tile {
         &mut self.0[..count]
     }
 
-    /// Sets the first rows to the products of a slice of the depth. `soon` is what the tile is combined with afterwards.
+    /// Where its rows are.
+    #[inline(always)]
+    pub(super) fn target(&mut self) -> Target {
+        Target { start: self.0.as_mut_ptr().cast(), row: size_of::<[f32; COLUMNS]>() }
+    }
+
+    /// Sets the first rows to the products of a slice of the depth.
     ///
     /// # Safety
     ///
-    /// The machine has 512-bit vectors; the operands lead to as many rows and to the columns of a tile, for `depth` steps.
+    /// As for [`multiply_to`].
     pub(super) unsafe fn multiply(
         &mut self,
         rows: usize,
@@ -63,31 +69,49 @@ impl Tile {
         operands: &Operands,
         soon: &mut Soon,
     ) {
-        macro_rules! rows {
-            ($($count:literal)+) => {
-                match rows {
-                    // SAFETY: the caller's promise.
-                    $($count => unsafe {
-                        match operands.left_row {
-                            1 => multiply::<$count, true>(depth, operands, soon, &mut self.0),
-                            _ => multiply::<$count, false>(depth, operands, soon, &mut self.0),
-                        }
-                    },)+
-                    #[cfg(target_arch = "x86_64")]
-                    // SAFETY: the caller's promise.
-                    ROWS => unsafe {
-                        let sums = match operands.left_row {
-                            1 => whole::multiply(depth, operands, soon),
-                            _ => whole::multiply_rows(depth, operands, soon),
-                        };
-                        keep(&sums, &mut self.0);
-                    },
-                    _ => unreachable!("a tile has {ROWS} rows"),
-                }
-            };
-        }
-        rows!(1 2 3 4 5 6 7 8 9 10 11 12 13);
+        // SAFETY: the caller's promise.
+        unsafe { multiply_to(self.target(), rows, depth, operands, soon) };
     }
+}
+
+/// Writes the products of a slice of the depth, for the first rows of a tile. `soon` is what they are written over or combined
+/// with afterwards.
+///
+/// # Safety
+///
+/// The machine has 512-bit vectors; the operands lead to as many rows and to the columns of a tile, for `depth` steps, and
+/// nobody else uses the rows that are written.
+pub(super) unsafe fn multiply_to(
+    to: Target,
+    rows: usize,
+    depth: usize,
+    operands: &Operands,
+    soon: &mut Soon,
+) {
+    macro_rules! rows {
+        ($($count:literal)+) => {
+            match rows {
+                // SAFETY: the caller's promise.
+                $($count => unsafe {
+                    match operands.left_row {
+                        1 => multiply::<$count, true>(depth, operands, soon, to),
+                        _ => multiply::<$count, false>(depth, operands, soon, to),
+                    }
+                },)+
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: the caller's promise.
+                ROWS => unsafe {
+                    let sums = match operands.left_row {
+                        1 => whole::multiply(depth, operands, soon),
+                        _ => whole::multiply_rows(depth, operands, soon),
+                    };
+                    write(&sums, to);
+                },
+                _ => unreachable!("a tile has {ROWS} rows"),
+            }
+        };
+    }
+    rows!(1 2 3 4 5 6 7 8 9 10 11 12 13);
 }
 
 /// The products of a slice of the depth, for fewer rows than a whole tile has. `BESIDE` says that rows lie side by side.
@@ -98,7 +122,7 @@ unsafe fn multiply<const COUNT: usize, const BESIDE: bool>(
     depth: usize,
     operands: &Operands,
     soon: &mut Soon,
-    tile: &mut [[f32; COLUMNS]; ROWS],
+    to: Target,
 ) {
     use std::arch::x86_64::{
         _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
@@ -133,20 +157,26 @@ unsafe fn multiply<const COUNT: usize, const BESIDE: bool>(
         left = left.wrapping_offset(left_step);
         right = right.wrapping_offset(right_step);
     }
-    keep(&sums, tile);
+    // SAFETY: the caller's promise.
+    unsafe { write(&sums, to) };
 }
 
-/// Puts sums into the rows of a tile.
+/// Writes sums, row by row.
+///
+/// # Safety
+///
+/// There is room for them, and nobody else uses it.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn keep<const COUNT: usize>(sums: &[[__m512; 2]; COUNT], tile: &mut [[f32; COLUMNS]; ROWS]) {
-    use std::arch::x86_64::_mm512_store_ps;
-    for (row, sums) in tile.iter_mut().zip(sums) {
-        // SAFETY: a row has two vectors and begins at a cache line, as the tile does.
+unsafe fn write<const COUNT: usize>(sums: &[[__m512; 2]; COUNT], to: Target) {
+    use std::arch::x86_64::_mm512_storeu_ps;
+    for (row, sums) in sums.iter().enumerate() {
+        // SAFETY: a row has two vectors.
         unsafe {
-            _mm512_store_ps(row.as_mut_ptr(), sums[0]);
-            _mm512_store_ps(row.as_mut_ptr().add(16), sums[1]);
+            let row = to.start.add(row * to.row).cast::<f32>();
+            _mm512_storeu_ps(row, sums[0]);
+            _mm512_storeu_ps(row.add(16), sums[1]);
         }
     }
 }
@@ -156,7 +186,7 @@ unsafe fn multiply<const COUNT: usize, const BESIDE: bool>(
     _: usize,
     _: &Operands,
     _: &mut Soon,
-    _: &mut [[f32; COLUMNS]; ROWS],
+    _: Target,
 ) {
     unreachable!("tiles need 512-bit vectors");
 }

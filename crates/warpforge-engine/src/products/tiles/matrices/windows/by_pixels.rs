@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use super::super::super::finish::{FinishAt, Place, Soon};
+use super::super::super::finish::{FinishAt, Place, Soon, Target};
 use super::super::super::multiplier::COLUMNS;
-use super::super::tile::{Along, Begin, Reads, Run, Target, Tile};
+use super::super::tile::{Along, Begin, Reads, Run, Tile};
 use super::super::{ROWS, unit};
 use super::{Operands, Windows};
 
