@@ -85,7 +85,7 @@ macro_rules! steps {
 ///
 /// # Safety
 ///
-/// As for [`super::tile::Tile::multiply`].
+/// As for [`super::tile::multiply_to`].
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn multiply(depth: usize, operands: &Operands, soon: &mut Soon) -> Sums {
     let Operands { mut left, left_step, mut right, right_step, mut next, next_step, .. } =
