@@ -101,6 +101,9 @@ fn slices_of_many_rows() {
 /// side and from such that follow one another, with rows of both kinds.
 #[test]
 fn what_each_task_packs() {
+    // So many rows that a single thread packs those of each task, too.
+    let [wide, ..] = plain(389, 1100, 970);
+    is_product(&check_with_weights(&wide));
     for text in plain(131, 1100, 970) {
         is_product(&check_with_weights(&text));
     }

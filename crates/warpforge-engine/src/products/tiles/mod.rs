@@ -98,7 +98,8 @@ impl Room {
             }
         };
         let packed = !fixed && !multiplier.reads_columns();
-        let own_panels = multiplier.own_panels().filter(|_| packed);
+        // A task that packs its own rows multiplies them with all panels.
+        let own_panels = multiplier.own_panels().filter(|_| packed && blocks.is_none());
         let panel_bytes = match own_panels {
             Some(each) => each * threads.max(1),
             None if packed => multiplier.panel_bytes(),

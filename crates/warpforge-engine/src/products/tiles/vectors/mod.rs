@@ -1,7 +1,8 @@
 //! Tiles of f32 in vector registers.
 //!
 //! A tile's sums are taken over a slice of the depth that keeps a block of strips in the second-level cache, while the panel
-//! at hand passes through all of them; the next panel is fetched meanwhile. Between slices sums are kept in the result, or in room
+//! at hand passes through all of them; the next panel is fetched meanwhile. Where a task packs its panels itself it is they that stay
+//! there, and the strips pass. Between slices sums are kept in the result, or in room
 //! of their own where the result is narrower than they are.
 #![allow(unsafe_code)]
 
