@@ -6,6 +6,7 @@
 //! of their own where the result is narrower than they are.
 #![allow(unsafe_code)]
 
+mod pace;
 mod pack;
 mod tile;
 #[cfg(target_arch = "x86_64")]
@@ -19,6 +20,7 @@ use warpforge_tensor::DType;
 pub(super) use self::tile::ROWS;
 pub(crate) use self::winograd::{GradientOperands, KernelGradient, Winograd};
 
+use self::pace::{Code, Turns};
 use self::pack::Lines;
 use self::tile::{Operands, Tile};
 use super::finish::Place;
@@ -359,8 +361,15 @@ pub(super) unsafe fn multiply(
         let by_strips = matches!(part.panels, Panels::Unpacked { .. });
         let turns = if by_strips { panels.len() } else { strips.len() };
         let (begins, ends) = (slice.start == 0, slice.end == depth.size);
+        // Strips that are not whole take less time.
+        let whole = strips.len().min((end - begin) / ROWS - strips.start);
+        let mut pace = Turns::begin(if by_strips { whole } else { panels.len() });
+        let mut code = Code::Full;
         for tile_number in 0..panels.len() * strips.len() {
             let (outer, inner) = (tile_number / turns, tile_number % turns);
+            if inner == 0 {
+                code = pace.next();
+            }
             let (place, number) = if by_strips { (inner, outer) } else { (outer, inner) };
             let (panel, strip) = (panels.start + place, strips.start + number);
             let first = begin + strip * ROWS;
@@ -399,7 +408,7 @@ pub(super) unsafe fn multiply(
             };
             let to = straight.unwrap_or_else(|| tile.target());
             // SAFETY: the caller's promise: the packed strips and panels are there, for this depth.
-            unsafe { tile::multiply_to(to, count, slice.len(), &operands, &mut soon) };
+            unsafe { tile::multiply_to(to, code, count, slice.len(), &operands, &mut soon) };
             if straight.is_some() {
                 continue;
             }
@@ -428,5 +437,6 @@ pub(super) unsafe fn multiply(
                 }
             }
         }
+        pace.end();
     }
 }

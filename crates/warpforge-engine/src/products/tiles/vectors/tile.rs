@@ -6,6 +6,7 @@ use std::arch::x86_64::__m512;
 
 use super::super::finish::{Soon, Target};
 use super::COLUMNS;
+use super::pace::Code;
 #[cfg(target_arch = "x86_64")]
 use super::whole;
 
@@ -70,12 +71,12 @@ impl Tile {
         soon: &mut Soon,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { multiply_to(self.target(), rows, depth, operands, soon) };
+        unsafe { multiply_to(self.target(), Code::present(), rows, depth, operands, soon) };
     }
 }
 
-/// Writes the products of a slice of the depth, for the first rows of a tile. `soon` is what they are written over or combined
-/// with afterwards.
+/// Writes the products of a slice of the depth, for the first rows of a tile, by this code where they are all of them. `soon`
+/// is what they are written over or combined with afterwards.
 ///
 /// # Safety
 ///
@@ -83,6 +84,7 @@ impl Tile {
 /// nobody else uses the rows that are written.
 pub(super) unsafe fn multiply_to(
     to: Target,
+    code: Code,
     rows: usize,
     depth: usize,
     operands: &Operands,
@@ -101,9 +103,11 @@ pub(super) unsafe fn multiply_to(
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: the caller's promise.
                 ROWS => unsafe {
-                    let sums = match operands.left_row {
-                        1 => whole::multiply(depth, operands, soon),
-                        _ => whole::multiply_rows(depth, operands, soon),
+                    let sums = match (operands.left_row, code) {
+                        (1, Code::Full) => whole::multiply::<false>(depth, operands, soon),
+                        (1, Code::Short) => whole::multiply::<true>(depth, operands, soon),
+                        (_, Code::Full) => whole::multiply_rows::<false>(depth, operands, soon),
+                        (_, Code::Short) => whole::multiply_rows::<true>(depth, operands, soon),
                     };
                     write(&sums, to);
                 },
@@ -189,4 +193,57 @@ unsafe fn multiply<const COUNT: usize, const BESIDE: bool>(
     _: Target,
 ) {
     unreachable!("tiles need 512-bit vectors");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::Isa;
+
+    #[test]
+    fn both_codes_of_a_whole_tile_make_the_same_bits() {
+        if Isa::usable() != Isa::Avx512 {
+            return;
+        }
+        let mut random = fastrand::Rng::with_seed(7);
+        for depth in [1, 3, 4, 16, 33, 64, 131, 384] {
+            let mut numbers = |count: usize| -> Vec<f32> {
+                (0..count).map(|_| random.f32() * 2.0 - 1.0).collect()
+            };
+            let (left, right) = (numbers(ROWS * depth), numbers(COLUMNS * depth));
+            // Rows side by side, then each row's numbers.
+            for (left_row, left_step) in [(1, ROWS as isize), (depth as isize, 1)] {
+                if left_row == left_step {
+                    continue;
+                }
+                let operands = Operands {
+                    left: left.as_ptr(),
+                    left_row,
+                    left_step,
+                    right: right.as_ptr(),
+                    right_step: COLUMNS as isize,
+                    next: right.as_ptr(),
+                    next_step: 0,
+                };
+                let [full, short] = [Code::Full, Code::Short].map(|code| {
+                    let mut tile = Tile::new();
+                    let mut soon = Soon::nothing();
+                    // SAFETY: there are 512-bit vectors, and both operands have as many numbers.
+                    unsafe {
+                        multiply_to(tile.target(), code, ROWS, depth, &operands, &mut soon);
+                    }
+                    tile.0.as_flattened().iter().map(|number| number.to_bits()).collect::<Vec<_>>()
+                });
+                assert_eq!(full, short, "{depth} steps, rows {left_row} apart");
+                let expected: f64 = (0..depth)
+                    .map(|step| {
+                        let place = 13 * left_row + step as isize * left_step;
+                        f64::from(left[place as usize]) * f64::from(right[step * COLUMNS + 31])
+                    })
+                    .sum();
+                let found = f64::from(f32::from_bits(full[13 * COLUMNS + 31]));
+                assert!((found - expected).abs() < 1e-4, "{found} instead of {expected}");
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Whole tiles, written for the machine: 28 vectors of sums, two of columns and one of a row's number are all registers but one,
-//! and each sum has its own from the first step to the last. Compilers move sums about when so few registers are left.
+//! and each sum has its own from the first step to the last. Compilers move sums about when so few registers are left. There
+//! are two codes of each, the full one and the `SHORT` one ([`super::pace`]), which do the same multiplications in the same order.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -16,47 +17,81 @@ const NUMBER: isize = size_of::<f32>() as isize;
 /// The sums of a whole tile.
 pub(super) type Sums = [[__m512; 2]; ROWS];
 
-/// A step of the depth, as text: two vectors of columns, and with both the number of each row, whose address is in pieces.
+/// A step of the depth, as text: lines that are asked for, two vectors of columns, and with both the number of each row, whose
+/// address is in pieces. A number is read `once`, or `twice`, by the multiplications themselves: one instruction less, one read
+/// more. That holds for addresses of one register; others are instructions of their own.
 macro_rules! step {
-    ($right:literal $later:literal: $($row:tt),+) => {
-        step!(@ $right $later ($($row),+)
+    ($right:literal [$($later:literal)?] $($row:tt),+) => {
+        step!(@ $right [$($later)?] ($($row),+)
             (0 1)(2 3)(4 5)(6 7)(8 9)(10 11)(12 13)(14 15)(16 17)(18 19)(20 21)(22 23)(24 25)(26 27))
     };
-    (@ $right:literal $later:literal ($(($place:literal $number:literal)),+) $(($low:literal $high:literal))+) => {
+    (@ $right:literal [$($later:literal)?] ($($row:tt),+) $(($low:literal $high:literal))+) => {
         concat!(
             "vmovups zmm28, zmmword ptr [", $right, "]\n",
             "vmovups zmm29, zmmword ptr [", $right, " + 64]\n",
-            "prefetcht0 byte ptr [", $later, "]\n",
-            "prefetcht0 byte ptr [", $later, " + 64]\n",
             $(
-                "vbroadcastss zmm30, dword ptr [", $place, $number, "]\n",
-                "vfmadd231ps zmm", $low, ", zmm30, zmm28\n",
-                "vfmadd231ps zmm", $high, ", zmm30, zmm29\n",
-            )+
+                "prefetcht0 byte ptr [", $later, "]\n",
+                "prefetcht0 byte ptr [", $later, " + 64]\n",
+            )?
+            $( row!($row $low $high), )+
+        )
+    };
+}
+
+/// A row of a step.
+macro_rules! row {
+    ((once $place:literal $number:literal) $low:literal $high:literal) => {
+        concat!(
+            "vbroadcastss zmm30, dword ptr [",
+            $place,
+            $number,
+            "]\n",
+            "vfmadd231ps zmm",
+            $low,
+            ", zmm30, zmm28\n",
+            "vfmadd231ps zmm",
+            $high,
+            ", zmm30, zmm29\n",
+        )
+    };
+    ((twice $place:literal $number:literal) $low:literal $high:literal) => {
+        concat!(
+            "vfmadd231ps zmm",
+            $low,
+            ", zmm28, dword ptr [",
+            $place,
+            $number,
+            "]{{1to16}}\n",
+            "vfmadd231ps zmm",
+            $high,
+            ", zmm29, dword ptr [",
+            $place,
+            $number,
+            "]{{1to16}}\n",
         )
     };
 }
 
 /// A step whose rows lie side by side.
 macro_rules! beside {
-    ($right:literal $later:literal $left:literal) => {
-        step!($right $later:
-            ($left ""), ($left " + 4"), ($left " + 8"), ($left " + 12"), ($left " + 16"), ($left " + 20"), ($left " + 24"),
-            ($left " + 28"), ($left " + 32"), ($left " + 36"), ($left " + 40"), ($left " + 44"), ($left " + 48"),
-            ($left " + 52"))
+    ($right:literal [$($later:literal)?] $left:literal $some:ident) => {
+        step!($right [$($later)?]
+            (once $left ""), ($some $left " + 4"), (once $left " + 8"), (once $left " + 12"), ($some $left " + 16"),
+            (once $left " + 20"), (once $left " + 24"), ($some $left " + 28"), (once $left " + 32"), (once $left " + 36"),
+            ($some $left " + 40"), (once $left " + 44"), (once $left " + 48"), ($some $left " + 52"))
     };
 }
 
 /// A step whose rows lie at a distance, and which number of theirs it takes. All are reached from four of them: an address
 /// can be a place and a distance once, twice, four or eight times.
 macro_rules! apart {
-    ($right:literal $later:literal $number:literal) => {
-        step!($right $later:
-            ("{row_0}" $number), ("{row_0} + {row}" $number), ("{row_0} + 2 * {row}" $number), ("{row_3}" $number),
-            ("{row_0} + 4 * {row}" $number), ("{row_5}" $number), ("{row_5} + {row}" $number),
-            ("{row_3} + 4 * {row}" $number), ("{row_0} + 8 * {row}" $number), ("{row_5} + 4 * {row}" $number),
-            ("{row_10}" $number), ("{row_10} + {row}" $number), ("{row_10} + 2 * {row}" $number),
-            ("{row_5} + 8 * {row}" $number))
+    ($right:literal [$($later:literal)?] $number:literal $some:ident) => {
+        step!($right [$($later)?]
+            ($some "{row_0}" $number), (once "{row_0} + {row}" $number), (once "{row_0} + 2 * {row}" $number),
+            ($some "{row_3}" $number), (once "{row_0} + 4 * {row}" $number), ($some "{row_5}" $number),
+            (once "{row_5} + {row}" $number), (once "{row_3} + 4 * {row}" $number), (once "{row_0} + 8 * {row}" $number),
+            (once "{row_5} + 4 * {row}" $number), ($some "{row_10}" $number), (once "{row_10} + {row}" $number),
+            (once "{row_10} + 2 * {row}" $number), (once "{row_5} + 8 * {row}" $number))
     };
 }
 
@@ -87,7 +122,11 @@ macro_rules! steps {
 ///
 /// As for [`super::tile::multiply_to`].
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn multiply(depth: usize, operands: &Operands, soon: &mut Soon) -> Sums {
+pub(super) unsafe fn multiply<const SHORT: bool>(
+    depth: usize,
+    operands: &Operands,
+    soon: &mut Soon,
+) -> Sums {
     let Operands { mut left, left_step, mut right, right_step, mut next, next_step, .. } =
         *operands;
     let mut sums = [[_mm512_setzero_ps(); 2]; ROWS];
@@ -98,24 +137,40 @@ pub(super) unsafe fn multiply(depth: usize, operands: &Operands, soon: &mut Soon
         next = next.wrapping_offset(next_step);
         // SAFETY: the caller's promise; asking for memory that is not there does nothing.
         unsafe {
-            steps!(sums:
-                beside!("{right}" "{later}" "{left}"),
-                "prefetcht0 byte ptr [{soon}]",
-                beside!("{right} + {right_by}" "{later} + {right_by}" "{left} + {left_by}"),
-                "prefetcht0 byte ptr [{soon} + {left_by}]",
-                beside!("{right} + 2 * {right_by}" "{later} + 2 * {right_by}" "{left} + 2 * {left_by}"),
-                "prefetcht0 byte ptr [{soon} + 2 * {left_by}]",
-                beside!("{right} + {right_by_3}" "{later} + {right_by_3}" "{left} + {left_by_3}"),
-                "prefetcht0 byte ptr [{soon} + {left_by_3}]";
-                left = left,
-                left_by = left_by,
-                left_by_3 = left_by_3,
-                soon = left.wrapping_offset(2 * AHEAD * left_step),
-                right = right,
-                right_by = right_by,
-                right_by_3 = right_by_3,
-                later = right.wrapping_offset(AHEAD * right_step),
-            );
+            if SHORT {
+                steps!(sums:
+                    beside!("{right}" [] "{left_0}" twice),
+                    beside!("{right} + {right_by}" [] "{left_1}" twice),
+                    beside!("{right} + 2 * {right_by}" [] "{left_2}" twice),
+                    beside!("{right} + {right_by_3}" [] "{left_3}" twice);
+                    left_0 = left,
+                    left_1 = left.wrapping_offset(left_step),
+                    left_2 = left.wrapping_offset(2 * left_step),
+                    left_3 = left.wrapping_offset(3 * left_step),
+                    right = right,
+                    right_by = right_by,
+                    right_by_3 = right_by_3,
+                );
+            } else {
+                steps!(sums:
+                    beside!("{right}" ["{later}"] "{left}" once),
+                    "prefetcht0 byte ptr [{soon}]",
+                    beside!("{right} + {right_by}" ["{later} + {right_by}"] "{left} + {left_by}" once),
+                    "prefetcht0 byte ptr [{soon} + {left_by}]",
+                    beside!("{right} + 2 * {right_by}" ["{later} + 2 * {right_by}"] "{left} + 2 * {left_by}" once),
+                    "prefetcht0 byte ptr [{soon} + 2 * {left_by}]",
+                    beside!("{right} + {right_by_3}" ["{later} + {right_by_3}"] "{left} + {left_by_3}" once),
+                    "prefetcht0 byte ptr [{soon} + {left_by_3}]";
+                    left = left,
+                    left_by = left_by,
+                    left_by_3 = left_by_3,
+                    soon = left.wrapping_offset(2 * AHEAD * left_step),
+                    right = right,
+                    right_by = right_by,
+                    right_by_3 = right_by_3,
+                    later = right.wrapping_offset(AHEAD * right_step),
+                );
+            }
         }
         left = left.wrapping_offset(STEPS as isize * left_step);
         right = right.wrapping_offset(STEPS as isize * right_step);
@@ -151,7 +206,11 @@ pub(super) unsafe fn multiply(depth: usize, operands: &Operands, soon: &mut Soon
 ///
 /// As for [`multiply`].
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn multiply_rows(depth: usize, operands: &Operands, soon: &mut Soon) -> Sums {
+pub(super) unsafe fn multiply_rows<const SHORT: bool>(
+    depth: usize,
+    operands: &Operands,
+    soon: &mut Soon,
+) -> Sums {
     /// How many numbers ahead a row is asked for.
     const ROW_AHEAD: usize = 32;
     /// Numbers of a cache line, and in how many turns the next line of every row is asked for.
@@ -170,21 +229,38 @@ pub(super) unsafe fn multiply_rows(depth: usize, operands: &Operands, soon: &mut
         next = next.wrapping_offset(next_step);
         // SAFETY: the caller's promise; asking for memory that is not there does nothing.
         unsafe {
-            steps!(sums:
-                apart!("{right}" "{later}" ""),
-                apart!("{right} + {right_by}" "{later} + {right_by}" " + 4"),
-                apart!("{right} + 2 * {right_by}" "{later} + 2 * {right_by}" " + 8"),
-                apart!("{right} + {right_by_3}" "{later} + {right_by_3}" " + 12");
-                row = row,
-                row_0 = row_0,
-                row_3 = row_3,
-                row_5 = row_5,
-                row_10 = row_10,
-                right = right,
-                right_by = right_by,
-                right_by_3 = right_by_3,
-                later = right.wrapping_offset(AHEAD * right_step),
-            );
+            if SHORT {
+                steps!(sums:
+                    apart!("{right}" [] "" twice),
+                    apart!("{right} + {right_by}" [] " + 4" twice),
+                    apart!("{right} + 2 * {right_by}" [] " + 8" twice),
+                    apart!("{right} + {right_by_3}" [] " + 12" twice);
+                    row = row,
+                    row_0 = row_0,
+                    row_3 = row_3,
+                    row_5 = row_5,
+                    row_10 = row_10,
+                    right = right,
+                    right_by = right_by,
+                    right_by_3 = right_by_3,
+                );
+            } else {
+                steps!(sums:
+                    apart!("{right}" ["{later}"] "" once),
+                    apart!("{right} + {right_by}" ["{later} + {right_by}"] " + 4" once),
+                    apart!("{right} + 2 * {right_by}" ["{later} + 2 * {right_by}"] " + 8" once),
+                    apart!("{right} + {right_by_3}" ["{later} + {right_by_3}"] " + 12" once);
+                    row = row,
+                    row_0 = row_0,
+                    row_3 = row_3,
+                    row_5 = row_5,
+                    row_10 = row_10,
+                    right = right,
+                    right_by = right_by,
+                    right_by_3 = right_by_3,
+                    later = right.wrapping_offset(AHEAD * right_step),
+                );
+            }
         }
         for place in [&mut row_0, &mut row_3, &mut row_5, &mut row_10] {
             *place = place.wrapping_add(STEPS);
