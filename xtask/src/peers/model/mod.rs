@@ -105,12 +105,13 @@ pub(super) fn run(arguments: &ModelArguments) -> anyhow::Result<Verdict> {
             if std::io::stderr().is_terminal() {
                 eprint!("\r\x1b[K");
             }
-            if session.cancel.is_cancelled() {
-                bail!("interrupted after {} rows", all.len());
-            }
             // Written after each case: an interrupted hour leaves what it measured.
             if let Some(path) = &arguments.json {
                 write_json(path, &all).context("cannot keep the rows")?;
+            }
+            if session.cancel.is_cancelled() {
+                print!("{}", table(&all));
+                bail!("interrupted: the rows after {} are missing", workload.case_name(case));
             }
         }
     }
